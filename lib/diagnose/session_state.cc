@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "analyse/reruns/eager.h"
-#include "diagnose/reruns/dump_candidates.h"
 #include "diagnose/known.h"
+#include "diagnose/reruns/dump_candidates.h"
 #include "diagnose/resolved_site.h"
 
 namespace cudadiag::diagnose {

@@ -7,7 +7,9 @@ import shutil
 import subprocess
 
 from harness import FAULT, expect, expect_in, expect_success, faulty, program, skip, true_line
+from passes import AGAIN, bisect, rerun
 
+ONCE = AGAIN + " run=1"
 NOBODY = 65534
 
 
@@ -214,3 +216,26 @@ def sources_that_have_effects_when_they_are_read_are_not(machine):
         with given.open() as stdin:
             written = expect_success(machine.cudadiag("report", stdin=stdin)).stdout
         expect([part for part in ("secret", "PATH=", "XDG_") if part in written], [], f"what is quoted of {source}")
+
+
+def each_state_of_a_session_is_analysed_once(machine):
+    log = machine.folder / "analyses"
+    machine.environment["CUDADIAG_DEBUG_LOG"] = str(log)
+
+    def analysed(result):
+        lines = log.read_text().splitlines()
+        log.unlink()
+        expect(len(set(lines)), len(lines), f"states that were analysed, each once: {lines} {result.stderr}")
+        # A program that takes long to end is also diagnosed while it runs.
+        return [line.partition(", ended, ")[2] for line in lines if ", ended, " in line]
+
+    machine.plan(ONCE)
+    run = rerun(machine, *program("probe.py"), options=["--repeat", "2"])
+    expect(analysed(run), ["reruns 0", "reruns 1", "reruns 2"], "states of a run with two reruns")
+    expect(analysed(machine.cudadiag("report")), ["reruns 2"], "states of report")
+    expect(analysed(bisect(machine, "--repeat", "2")), ["reruns 2", "reruns 3", "reruns 4"], "states of bisect")
+    machine.plan(AGAIN)
+    expect(analysed(machine.run(*program("probe.py"), options=["-o", "job"])), ["reruns 0"], "states of a run")
+    machine.run(*program("probe.py"), options=["-o", "job"])
+    log.unlink()
+    expect(analysed(machine.cudadiag("ranks", "-o", "job")), ["reruns 0", "reruns 0"], "states of two sessions of a job")

@@ -110,6 +110,7 @@ class RerunSequence {
     const auto patience = in_milliseconds(spec_of(PassKind::confirm).time_limit);
     const auto problem = replay(session_, writer_, analysis(), patience, relay_);
     if (problem) listener_.cannot(*problem);
+    state_.advance();
   }
 
   void find_racing_tensors() {
@@ -223,13 +224,14 @@ class RerunSequence {
     session_.reruns.push_back(std::move(result.processes));
     session_.rerun_races.push_back(std::move(result.races));
     store_manifest();
-    state_.advance();
     kept_ = analysis().reruns.back().outcome == Outcome::kept_from;
     listener_.ended({spec, session_, analysis(), result.interrupted, result.dump_asked});
     return true;
   }
 
+  // The session is in another state.
   void store_manifest() {
+    state_.advance();
     if (const auto failure = writer_.store_manifest(session_.manifest)) {
       listener_.cannot({Problem::not_stored, *failure});
     }
