@@ -24,7 +24,7 @@ FIELDS = {
     "origins": {"origin", "also_right", "through", "holder", "valid", "bad", "value", "failing", "error"},
     "nans": {"nan", "inf", "index", "module", "step", "used", "note"},
     "races": {"twin", "corrected", "remedy", "first", "second", "overlap", "ordered_by", "note"},
-    "correct": {"trap"},
+    "correct": {"against", "trap"},
 }
 OPTIONAL = {"loader"}
 ROLES = {"made", "copied", "loaded", "passed"}
