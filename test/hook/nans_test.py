@@ -309,5 +309,65 @@ class Nans(unittest.TestCase):
                 self.assertIsNone(verdict(function))
 
 
+class Stream:
+    cuda_stream = 7
+
+
+class Event:
+    """Of a GPU that comes to it when it is asked for the third time."""
+
+    def record(self):
+        self.asked = 0
+
+    def query(self):
+        self.asked += 1
+        return self.asked > 2
+
+    def synchronize(self):
+        self.asked = 9
+
+
+class Later(unittest.TestCase):
+    """The checks of a GPU, of tensors on the host: what stands in for it is CUDA's part alone."""
+
+    def setUp(self):
+        cuda, devices = torch.cuda, package.tensors.devices
+        replaced = {"current_stream": lambda device=None: Stream, "Event": Event, "synchronize": lambda device=None: None}
+        kept = {name: getattr(cuda, name) for name in replaced}
+        for name, value in replaced.items():
+            setattr(cuda, name, value)
+        devices.append("cpu")
+
+        def restore():
+            devices.remove("cpu")
+            for name, value in kept.items():
+                setattr(cuda, name, value)
+        self.addCleanup(restore)
+
+    def test_the_line_that_makes_it_is_found(self):
+        for function in FOUND:
+            with self.subTest(function.__name__):
+                message = verdict(function)
+                self.assertIsNotNone(message)
+                self.assertEqual(line_of(message), marked_line(function), message)
+
+    def test_what_the_program_replaces_or_asks_for_is_not(self):
+        for function in SILENT:
+            with self.subTest(function.__name__):
+                self.assertIsNone(verdict(function))
+
+    def test_a_page_that_is_full_is_read_while_the_program_runs(self):
+        def long():
+            weight = torch.ones(2, requires_grad=True)
+            for step in range(2 * package.finite_checks.PAGE):
+                with torch.no_grad():
+                    weight.mul_(0 if step == 9 else 1)
+                    if step == 12:
+                        weight.div_(weight)  # NAN
+        message = verdict(long)
+        self.assertEqual((line_of(message), message["used"]), (marked_line(long), "parameter"))
+        self.assertLess(package.uses.watch.ordinal, 2 * package.finite_checks.PAGE)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -2,7 +2,7 @@
 import sys
 
 from .arguments import named_arguments
-from .finite_checks import INFINITE, as_floats, grade_now, reach
+from .finite_checks import INFINITE, as_floats, reach
 from .stacks import frames_of_places
 from .tensors import MOST_TEXT, describe, devices, is_tensor, summarise
 
@@ -25,16 +25,14 @@ def kept_inputs(call):
     return kept
 
 
-def picks_bad(call, each, result):
-    """Whether an operator that chooses elements has chosen a bad one of this argument."""
+def chosen(call, each, result):
+    """The elements of this argument that an operator has chosen for its result, and zeros."""
     torch = sys.modules["torch"]
     if call.facts.name == "where":
-        condition, chosen = call.args[0], call.args[1:3]
-        mask = condition if chosen and each is chosen[0] else ~condition
+        mask = call.args[0] if each is call.args[1] else ~call.args[0]
     else:
         mask = ~call.args[1]
-    return grade_now(torch.where(mask, result, torch.zeros((), dtype=result.dtype))) >= reach.worst and \
-        (each is result or grade_now(torch.where(mask, each, torch.zeros((), dtype=each.dtype))) >= reach.worst)
+    return torch.where(mask, result, torch.zeros((), dtype=result.dtype, device=result.device))
 
 
 def bad_mask(tensor):
@@ -93,23 +91,27 @@ def arguments(call):
 
 def about_place(place):
     """The fields of a message that say where an operator was called."""
-    stack, module, step, node, made, certain = place
+    stack, _, step, node, made, certain = place
     frames = frames_of_places(stack)
-    about = {"module": module, "step": step, "stack": frames}
+    about = {"step": step, "stack": frames}
     if not node:
-        return about
+        return about  # of a forward pass, or of neither
     about["node"] = node
     inner = [number for number, frame in enumerate(frames) if frame[2] == ENGINE]
     if inner:
         about["stack"], about["backward_stack"] = frames[:inner[0]], frames[inner[0] + 1:]
     if made is not None:
         about["forward_stack"], about["forward_certain"] = frames_of_places(made[1]), certain
-        about["module"] = about["module"] or made[2]
     return about
 
 
+def about_module(place):
+    module = place[1] or (place[4][2] if place[4] is not None else None)
+    return {} if module is None else {"module": module[0], "module_class": module[1]}
+
+
 def about_root(call, tensor, place):
-    about = {"operator": call.facts.operator, "overload": call.facts.overload, **about_place(place)}
+    about = {"operator": call.facts.operator, "overload": call.facts.overload, **about_place(place), **about_module(place)}
     source = next((value.source for _, values in call.inputs for value in values if value.source is not None), None)
     if source is not None:
         operator, source_place = source

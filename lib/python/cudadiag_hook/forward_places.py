@@ -5,7 +5,8 @@ A forward operator and its node in autograd's graph share a sequence number. The
 import _thread
 import sys
 
-from .modules_run import path, steps
+from .modules_run import here as module_here
+from .modules_run import steps
 from .stacks import places_from
 
 MOST_KEPT = 1 << 16
@@ -31,7 +32,7 @@ class ForwardPlaces:
         self.latest.number = number
         thread = _thread.get_ident()
         self.threads.add(thread)
-        place = (thread, places_from(sys._getframe(1)), path())
+        place = (thread, places_from(sys._getframe(1)), module_here())
         for each in range(max(latest, number - MOST_AT_ONCE), number):
             self.kept[each] = place
         while len(self.kept) > MOST_KEPT:
@@ -42,10 +43,10 @@ class ForwardPlaces:
         node = sys.modules["torch"]._C._current_autograd_node()
         stack = places_from(sys._getframe(1))
         if node is None:
-            return stack, path(), steps.current(), "", None, True
+            return stack, module_here(), steps.current(), "", None, True
         # Numbers belong to threads: with several, another thread's operator may have this one.
         made = self.kept.get(node._sequence_nr())
-        return stack, path(), steps.current(), node.name().rpartition("::")[2], made, len(self.threads) == 1
+        return stack, module_here(), steps.current(), node.name().rpartition("::")[2], made, len(self.threads) == 1
 
 
 places_here = ForwardPlaces()

@@ -1,4 +1,4 @@
-"""Which module of PyTorch each thread is in, and how many steps the program has made."""
+"""Which module of PyTorch each thread is in, and which step of its optimiser the program is at."""
 import _thread
 import _weakref
 import sys
@@ -6,65 +6,80 @@ import sys
 
 class Inside(_thread._local):
     def __init__(self):
-        self.modules = []  # names, innermost last
+        self.modules = []  # weak references, innermost last
 
 
 class Steps:
-    """Of the process. A step of an optimiser counts; without one, a backward pass."""
+    """Of the process."""
 
     def __init__(self):
-        self.optimiser = self.backward = 0
+        self.ended = 0
+        self.are_counted = False  # there is an optimiser
 
     def current(self):
-        return 1 + (self.optimiser or self.backward)
+        """From 1; 0: the program has no steps."""
+        return self.ended + 1 if self.are_counted else 0
 
 
 inside, steps = Inside(), Steps()
-names = {}  # by id() of a module: (weak reference, parent's name of it)
+paths = {}  # by id() of a module: (weak references to it and to the outermost one, path)
 
 
-def name_in(parent, module):
-    """That the parent has for it."""
-    kept = names.get(id(module))
-    if kept is not None and kept[0]() is module:
-        return kept[1]
-    found = type(module).__name__
-    for name, child in list(parent._modules.items()):
-        if child is module:
-            found = name
-            break
-    names[id(module)] = (_weakref.ref(module, lambda _, key=id(module): names.pop(key, None)), found)
+def path_in(outermost, module):
+    """"encoder.layers.0"; "": it is the outermost."""
+    kept = paths.get(id(module))
+    if kept is not None and kept[0]() is module and kept[1]() is outermost:
+        return kept[2]
+    found = next((name for name, each in outermost.named_modules() if each is module), "")
+    paths[id(module)] = (_weakref.ref(module, lambda _, key=id(module): paths.pop(key, None)),
+                         _weakref.ref(outermost), found)
     return found
 
 
 def enter(module, _):
-    stack = inside.modules
-    parent = stack[-1][0]() if stack else None
-    stack.append((_weakref.ref(module), name_in(parent, module) if parent is not None else type(module).__name__))
+    inside.modules.append(_weakref.ref(module))
 
 
-def leave(module, *_):
+def leave(*_):
     if inside.modules:
         inside.modules.pop()
 
 
-def path():
-    """"Net.encoder.layers.0"; "": none."""
-    return ".".join(name for _, name in inside.modules)
+def here():
+    """(path in the outermost module, class); None: the thread is in no module."""
+    if not inside.modules:
+        return None
+    outermost, module = inside.modules[0](), inside.modules[-1]()
+    if outermost is None or module is None:
+        return None
+    return path_in(outermost, module), type(module).__name__
 
 
 def count_step(*_):
-    steps.optimiser += 1
+    steps.ended += 1
 
 
-def follow():
-    torch = sys.modules["torch"]
-    hooks = torch.nn.modules.module
+def follow_optimisers(replace):
+    optimisers = sys.modules["torch.optim.optimizer"]
+    register = getattr(optimisers, "register_optimizer_step_post_hook", None)
+    if register is None:  # before 2.0
+        return
+    register(count_step)
+
+    def make(original):
+        def __init__(self, *args, **kwargs):
+            steps.are_counted = True
+            original(self, *args, **kwargs)
+
+        return __init__
+
+    replace(optimisers.Optimizer, "__init__", make)
+
+
+def follow_modules():
+    hooks = sys.modules["torch.nn.modules.module"]
     try:
         hooks.register_module_forward_hook(leave, always_call=True)
         hooks.register_module_forward_pre_hook(enter)
     except TypeError:  # before 2.0, where a module that raises would never be left
         pass
-    register = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_post_hook", None)
-    if register is not None:
-        register(count_step)

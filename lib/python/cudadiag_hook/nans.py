@@ -4,11 +4,11 @@ import sys
 from . import recorder, stream
 from .finite_checks import INFINITE, reach, slots
 from .json_text import to_json
-from .modules_run import follow, steps
+from .modules_run import follow_modules, follow_optimisers
 from .non_finite import NonFinite, fail, settle_all
 from .stacks import places_from
 from .tensors import is_tensor
-from .uses import finish, use, watch
+from .uses import finish, use_all, watch
 
 listener = NonFinite()
 
@@ -25,24 +25,19 @@ def guarded(function, *arguments):
 
 def use_tensor(name, tensor):
     if is_tensor(tensor):
-        places = places_from(sys._getframe(1))
-        for value in watch.writers.values_in(tensor):
-            if value.grade is None:
-                value.uses.append((name, places))
-            elif value.is_bad():
-                use(name, value, places)
+        use_all(name, watch.writers.values_in(tensor), places_from(sys._getframe(1)))
 
 
-def use_all(name, value, depth=4):
+def use_each(name, value, depth=4):
     """Tensors of containers too, as those of a checkpoint."""
     if is_tensor(value):
         use_tensor(name, value)
     elif depth and isinstance(value, dict):
         for each in list(value.values()):
-            use_all(name, each, depth - 1)
+            use_each(name, each, depth - 1)
     elif depth and type(value) in (list, tuple):
         for each in value:
-            use_all(name, each, depth - 1)
+            use_each(name, each, depth - 1)
 
 
 def replace(owner, name, make):
@@ -62,7 +57,7 @@ def before_first(use_name, depth=0):
     def make(original):
         def replaced(*args, **kwargs):
             if args:
-                guarded(use_all, use_name, args[0], depth)
+                guarded(use_each, use_name, args[0], depth)
             return original(*args, **kwargs)
 
         return replaced
@@ -82,11 +77,8 @@ def follow_backward():
     engine = graph._engine_run_backward
 
     def _engine_run_backward(outputs, *args, **kwargs):
-        guarded(use_all, "loss", tuple(outputs), 1)
-        try:
-            return engine(outputs, *args, **kwargs)
-        finally:
-            steps.backward += 1
+        guarded(use_each, "loss", tuple(outputs), 1)
+        return engine(outputs, *args, **kwargs)
 
     for module in (graph, autograd):
         if getattr(module, "_engine_run_backward", None) is engine:
@@ -151,7 +143,8 @@ def begin():
 
     import torch.utils._python_dispatch
     recorder.deliver(to_json({"kind": "checking", "arguments": [], "torch": str(torch.__version__)}))
-    follow()
+    follow_modules()
+    follow_optimisers(replace)
     follow_uses(torch)
     follow_backward()
     follow_threads()

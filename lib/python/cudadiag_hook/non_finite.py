@@ -6,14 +6,14 @@ that the program uses names its first root (uses).
 import sys
 
 from . import recorder, stream
-from .bad_elements import about_root, kept_inputs, picks_bad
+from .bad_elements import about_root, kept_inputs, chosen
 from .finite_checks import CLEAN, INFINITE, as_floats, can_check_later, grade_at, grade_now, reach, slots
 from .forward_places import places_here
 from .lineage import StorageReference, has_storage
 from .schemas import facts_of, tensors_in
 from .stacks import is_in_library, places_from
 from .tensors import Guard, devices, tensor_kinds
-from .uses import Root, Value, ask, use, watch
+from .uses import Root, Value, use, use_all, watch
 
 MOST_ROOTS = 4  # of one value, the earliest
 ASKS = frozenset(("isnan", "isfinite", "isinf", "nan_to_num", "isclose"))
@@ -94,7 +94,7 @@ def keep_leaf(tensor):
 def after_call(call, result, returned):
     facts = call.facts
     if not returned:
-        return ask(bad_values(call), places_from(sys._getframe(2)))
+        return use_all("asked", values_of(call), places_from(sys._getframe(2)))
     if facts.reads_scalar:
         return item(call, result)
     if facts.looks or facts.compares:
@@ -120,17 +120,16 @@ def a_mode_is_on():
     return core._len_torch_dispatch_stack() > 0 or core._len_torch_function_stack() > 0
 
 
+def values_of(call):
+    return [value for _, values in call.inputs for value in values]
+
+
 def compare(call):
-    values = [value for _, values in call.inputs for value in values]
-    if not values:
-        return
-    places = places_from(sys._getframe(3))
-    if call.facts.looks or (len(call.args) == 2 and call.args[0] is call.args[1]):
-        return ask(values, places)
-    # The answer may be what the program ends with.
-    bad = [value for value in values if value.is_bad()]
-    if bad:
-        watch.last_compared = (bad[0].roots[0], watch.ordinal, places)
+    values = values_of(call)
+    if values:
+        asks = call.facts.looks or (len(call.args) == 2 and call.args[0] is call.args[1])
+        # The answer of a comparison may be what the program ends with.
+        use_all("asked" if asks else "compared", values, places_from(sys._getframe(3)))
 
 
 def outputs_of(call, result):
@@ -177,20 +176,27 @@ def check(call, tensor, is_written):
     settle_bad(value, tensor)
     watch.writers.write(tensor, value)
     if is_written and is_parameter(tensor):
-        use("parameter", value, places_from(sys._getframe(3)))
+        use_all("parameter", [value], places_from(sys._getframe(3)))
 
 
 def check_later(call, tensor, is_written, floats):
     value = Value(call, None, slots.add(floats))
     if call.place is None:
         call.place = places_here.place()
-        call.inputs = [(None, values) for each, values in call.inputs]
+        call.inputs = [(check_choice(call, each, tensor) if call.facts.chooses and values else None, values)
+                       for each, values in call.inputs]
         call.scalars = scalars_are_bad(call)
         call.args, call.kwargs = (), {}
     watch.writers.write(tensor, value)
     watch.pending.append(value)
     if is_written and is_parameter(tensor):
-        value.uses.append(("parameter", call.place[0]))
+        use_all("parameter", [value], call.place[0])
+
+
+def check_choice(call, each, result):
+    """Of the elements that the operator chose of this argument, as a check that is later."""
+    floats = as_floats(chosen(call, each, result))
+    return None if floats is None else slots.add(floats)
 
 
 def is_parameter(tensor):
@@ -209,8 +215,8 @@ def settle():
         value.grade, value.check = grade, None
         if value.is_bad():
             settle_bad(value, None)
-            for name, places in value.uses:
-                use(name, value, places)
+            for name, places, ordinal in value.uses:
+                use(name, value, places, ordinal)
         elif grade == INFINITE:
             value.settle_source()
         value.call, value.uses = None, []
@@ -242,7 +248,10 @@ def bad_values(call, tensor=None):
     bad = []
     for each, values in call.inputs:
         values = [value for value in values if value.is_bad()]
-        if values and each is not None and tensor is not None and not is_bad_now(call, each, tensor):
+        if type(each) is tuple:
+            if grade_at(each) < reach.worst:
+                continue
+        elif values and each is not None and tensor is not None and not is_bad_now(call, each, tensor):
             continue
         bad += values
     if not bad and watch.latest_item and scalars_are_bad(call):
@@ -256,7 +265,7 @@ def is_bad_now(call, each, tensor):
         return True
     with Guard():
         if call.facts.chooses:
-            return picks_bad(call, each, tensor)
+            return grade_now(chosen(call, each, tensor)) >= reach.worst
         return each is tensor or any(each is out for number in call.facts.written for out in call.args[number:number + 1]) or \
             grade_now(each) >= reach.worst
 
@@ -285,23 +294,20 @@ def item(call, result):
     """The program gets a number."""
     if type(result) is not float or (result == result and (reach.worst == 2 or result - result == 0)):
         return
-    (_, values), places = call.inputs[0], places_from(sys._getframe(3))
+    values, places = values_of(call), places_from(sys._getframe(3))
+    if values:
+        watch.latest_item = values[-1]
+        users = [code for code, _ in places if not is_in_library(code)][:2]
+        asks = any(ASKS.intersection(code.co_names) for code in users)
+        use_all("asked" if asks else "number", values, places)
     if watch.pending:
         slots.send_all()
-        settle()
-    values = [value for value in values if value.is_bad()]
-    if not values:
-        return
-    watch.latest_item = values[-1]
-    users = [code for code, _ in places if not is_in_library(code)][:2]
-    if any(ASKS.intersection(code.co_names) for code in users):
-        return ask(values, places)
-    for value in values:
-        use("number", value, places)
 
 
 def settle_all():
     """Waits for the GPU: at the end of the program."""
-    if slots.pages:
+    if watch.pending:
         slots.wait()
+        for value in watch.pending:
+            value.check[0].event.synchronize()
         settle()

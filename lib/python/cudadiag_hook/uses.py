@@ -33,7 +33,7 @@ class Value:
         self.call, self.grade, self.check = call, grade, check
         self.roots, self.computed = (), False
         self.source = None  # of infinite elements, where NaN alone is bad: (operator, place) that made them
-        self.uses = []  # (use, places), until the grade is known
+        self.uses = []  # (use, stack, ordinal of the operator), until the grade is known
 
     def is_clean(self):
         return self.grade == CLEAN
@@ -67,22 +67,25 @@ class Watch:
 watch = Watch()
 
 
-def ask(values, places):
-    """The program asks whether they are finite, or an operator has refused them: what it does then is its own matter."""
+def use_all(name, values, places):
+    """Of values that may be bad. "asked": whether they are finite; what the program does then is its own matter."""
     for value in values:
         if value.grade is None:
-            value.uses.append(("asked", places))
+            value.uses.append((name, places, watch.ordinal))
         elif value.is_bad():
-            use("asked", value, places)
+            use(name, value, places, watch.ordinal)
 
 
-def use(name, value, places):
+def use(name, value, places, ordinal):
     """What is used in a way that lasts is found; else it is a candidate until the program asks for it."""
     if not watch.on or not value.roots:
         return
-    if name == "asked":
-        return asked(value, places)
     root = value.roots[0]
+    if name == "asked":
+        return asked(value, places, ordinal)
+    if name == "compared":
+        watch.last_compared = (root, ordinal, places)
+        return
     if name == "parameter":
         deliver(root, "found", name, places)
         watch.on = False
@@ -94,13 +97,13 @@ def use(name, value, places):
     deliver(root, "candidate", name, places)
 
 
-def asked(value, places):
+def asked(value, places, ordinal):
     for root in value.roots:
         root.asked = True
         if root.told:
             root.told = False
             recorder.deliver(to_json({"kind": "non_finite", "state": "asked", "root": root.ordinal}))
-    watch.last_asked = (value.roots[0], watch.ordinal, places)
+    watch.last_asked = (value.roots[0], ordinal, places)
 
 
 def deliver(root, state, used, places):
@@ -119,9 +122,7 @@ def finish(error):
     for reference in list(watch.leaves.values()):
         gradient = getattr(reference(), "grad", None)
         if is_tensor(gradient):
-            for value in watch.writers.values_in(gradient):
-                if value.is_bad():
-                    use("gradient", value, ())
+            use_all("gradient", watch.writers.values_in(gradient), ())
     finish_failed(error)
 
 
