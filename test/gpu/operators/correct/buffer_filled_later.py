@@ -3,7 +3,6 @@
 import os
 
 import torch
-from torch import nn
 
 DEVICE = os.environ.get("DEVICE", "cuda" if torch.cuda.is_available() else "cpu")
 torch.use_deterministic_algorithms(True)
