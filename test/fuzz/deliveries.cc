@@ -22,7 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   session::Session session;
-  session.manifest.passes = {{.name = "record", .folder = "record"}, {.name = "confirm", .folder = "confirm"}};
+  session.manifest.passes = {{.kind = session::PassKind::record, .folder = "record"},
+                             {.kind = session::PassKind::confirm, .folder = "confirm"}};
   const auto process = [&] {
     return session::describe_process(session::read_area(test::busy_area().bytes()).record, session.manifest);
   };

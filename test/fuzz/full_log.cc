@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   auto log = session::LogReader::open(base::FileDescriptor(::dup(file)));
   if (!log) std::abort();
   session::Session session;
-  session.manifest.passes = {{.name = "record", .folder = "record"}};
+  session.manifest.passes = {{.kind = session::PassKind::record, .folder = "record"}};
   session.processes.push_back(
       session::describe_process(session::read_area(test::busy_area().bytes()).record, session.manifest));
   session::join_log(*log, session.processes.front().record);

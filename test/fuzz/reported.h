@@ -9,6 +9,7 @@
 #include "report/html.h"
 #include "report/json.h"
 #include "report/sarif.h"
+#include "report/status_text.h"
 #include "report/text.h"
 
 namespace cudadiag::test {

@@ -1,10 +1,54 @@
-// Feeds the reader of nvdisasm's text. The first four bytes say where the kernel's parameters lie, and which of them
+// Feeds the reader of nvdisasm's text, and what computes a failing address from it. The first four bytes say where the kernel's parameters lie, and which of them
 // are 0.
 #include "sass/sass.h"
+
+#include <string>
+#include <string_view>
 
 #include "sass/failing_address.h"
 
 using namespace cudadiag::sass;
+
+namespace {
+
+// Of a thread that has stopped there, with `known`: more than its registers is.
+LaneState lane_at(std::uint32_t stands, bool known) {
+  LaneState lane;
+  lane.stands = stands;
+  lane.registers.assign(32, 0x1000);
+  if (!known) return lane;
+  lane.uniform_registers.assign(64, 0xffffffff);
+  lane.predicates = 0x55;
+  lane.uniform_predicates = 0x2;
+  lane.lane = 31;
+  lane.thread = {31, 1, 0};
+  lane.block = {0xffffffff, 0, 2};
+  return lane;
+}
+
+LaunchState launch_of(std::string_view bytes) {
+  LaunchState launch;
+  launch.parameters = std::string(bytes.substr(0, 64));
+  launch.grid = {4, 1, 3};
+  launch.block = {32, 2, 1};
+  launch.clusters = bytes.size() % 2 == 1;
+  return launch;
+}
+
+void compute(const std::string& text, ParameterBank bank, const LaunchState& launch, bool known) {
+  for (const std::uint32_t offset : {0x0u, 0x10u, 0x40u}) {
+    FailingAddress address(text, bank, offset, launch);
+    for (std::uint32_t stands = 0; address.known() && stands < 0x100; stands += 0x10) {
+      const LaneState lane = lane_at(stands, known);
+      address.of(lane);
+      address.base(&lane);
+    }
+    address.base();
+    address.unknown_opcodes();
+  }
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 4) return 0;
@@ -12,15 +56,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                            static_cast<std::uint32_t>(data[2] | data[3] << 8)};
   const Calls calls = data[3] % 2 == 0 ? Calls::anything : Calls::harmless;
   const ZeroWords zeros = data[2] * 0x01010101u;
-  const KernelAccesses accesses = read_sass({reinterpret_cast<const char*>(data + 4), size - 4}, bank, calls, zeros);
-  for (const std::uint32_t parameter : {0, 8}) accesses.mode(parameter);
   const std::string text(reinterpret_cast<const char*>(data + 4), size - 4);
-  LaneState lane;
-  lane.registers.assign(32, 0x1000);
-  for (const std::uint32_t offset : {0x0u, 0x10u, 0x40u}) {
-    FailingAddress address(text, bank, offset, {});
-    for (lane.stands = 0; address.known() && lane.stands < 0x100; lane.stands += 0x10) address.of(lane);
-    address.base();
-  }
+  const KernelAccesses accesses = read_sass(text, bank, calls, zeros);
+  for (const std::uint32_t parameter : {0, 8}) accesses.mode(parameter);
+  compute(text, bank, {}, false);
+  compute(text, bank, launch_of(text), true);
   return 0;
 }

@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   session.manifest.passes = {{.kind = session::PassKind::record, .folder = "record"}};
   if (input.size() > 2) session.processes.push_back(session::describe_process(take_record(input), session.manifest));
   if (input.size() > 2) {
-    session.manifest.passes.push_back({.name = "confirm", .folder = "confirm"});
+    session.manifest.passes.push_back({.kind = session::PassKind::confirm, .folder = "confirm"});
     session.reruns.emplace_back().push_back(session::describe_process(take_record(input), session.manifest));
   }
   test::put_on_paper(session);

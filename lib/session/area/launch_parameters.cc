@@ -52,10 +52,13 @@ class Reader {
     }
     const auto count = number(layout);
     if (!count) return false;
+    std::size_t end = 0;
     for (std::uint32_t i = 0; i < *count; ++i) {
       const auto offset = number(layout + 1 + 2 * i), size = number(layout + 2 + 2 * i);
-      if (!offset || !size) return false;
-      if (std::size_t{*offset} + *size > bytes) return (arguments.flags & wire::intern::kCut) != 0;
+      // They neither overlap nor are empty, so that a few bytes do not become very many parameters.
+      if (!offset || !size || *offset < end || *size == 0) return false;
+      end = std::size_t{*offset} + *size;
+      if (end > bytes) return (arguments.flags & wire::intern::kCut) != 0;
       arguments.parameters.push_back({*offset, std::string(values + *offset, *size)});
     }
     return true;

@@ -29,6 +29,8 @@ inline AreaBuilder busy_area() {
   area.entry(w::intern::Tag::graph, 0, {1, 1, 0, 1});
   area.entry(w::intern::Tag::graph_changes, 1, {2, 0, 0, 1});
   area.entry(w::intern::Tag::arguments, 1, {1, 0, 0, 0, 0, 8}, "12345678");
+  area.layout(1, {2, 0, 8, 8, 4});
+  area.parameters(0, 4, 1, "12345678ABCD");
   w::store(area.allocation(0, 0x1000, 64), w::allocation::kSite, 1);
   w::store(area.allocation(1, 0x2000, 64), w::allocation::kContext, 0);
   w::store(area.stream(0), w::stream::kIssued, 4);

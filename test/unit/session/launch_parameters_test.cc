@@ -75,6 +75,14 @@ TEST_CASE("parameters that were cut are said to be") {
 TEST_CASE("nonsense is counted and left out") {
   Launch launch;
   SUBCASE("a layout outside its region") { launch.area.parameters(0, 1, 4000, "ABCDEFGH"); }
+  SUBCASE("parameters that overlap") {
+    launch.area.layout(1, {2, 0, 8, 4, 4});
+    launch.area.parameters(0, 1, 1, "ABCDEFGH");
+  }
+  SUBCASE("parameters without bytes") {
+    launch.area.layout(1, {2, 0, 0, 0, 0});
+    launch.area.parameters(0, 1, 1, "ABCDEFGH");
+  }
   SUBCASE("more parameters than bytes") { launch.area.parameters(0, 1, 1, "ABCDEFGH"); }
   SUBCASE("more bytes than a slot has") {
     wire::store(launch.area.parameters(0, 1, 1, "ABCDEFGH"), wire::launch_parameters::kBytes, std::uint16_t{60000});
