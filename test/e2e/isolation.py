@@ -110,6 +110,7 @@ def _changed(machine, place, kind):
     counters = {
         "appends_here": lambda: _lines(machine.folder / "log.txt"),
         "appends_through_a_linked_folder": lambda: _lines(path / "linked/count"),
+        "appends_on_a_mount": lambda: _lines(path / "linked/count"),
         "truncates": lambda: 1000 - (path / "large").stat().st_size,
         "maps": lambda: (path / "mapped").read_bytes()[0],
         "removes": lambda: 9 - len(list((path / "queue").iterdir())),
@@ -298,6 +299,16 @@ def rerun_appends_to_no_file(machine):
     _expect_once(machine, "appends_here", "appends_elsewhere", "appends_through_a_linked_folder",
                  "appends_through_a_linked_file", "appends_in_a_shell", "appends_in_a_thread",
                  "appends_in_a_session_of_its_own", "appends_by_a_hard_link")
+
+
+def rerun_appends_to_no_file_on_a_mount(machine):
+    """A folder that lies elsewhere is mounted below the working folder, as containers have it."""
+    if os.getuid() != 0:
+        skip("only root may mount")
+    (machine.folder / "mounted").mkdir()
+    place = str(machine.folder) + ".place/linked"
+    machine.wrapper = ["unshare", "--mount", "sh", "-c", f'mount --bind {place} mounted && exec "$@"', "sh"]
+    _expect_once(machine, "appends_on_a_mount")
 
 
 def rerun_rewrites_no_file(machine):

@@ -60,6 +60,10 @@ def appends_through_a_linked_file():
     append("linked.txt")
 
 
+def appends_on_a_mount():
+    append("mounted/count")
+
+
 def appends_in_a_shell():
     subprocess.run(["sh", "-c", f"echo {PASS} >> {PLACE}/count"], check=True)
 
