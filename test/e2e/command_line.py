@@ -505,6 +505,13 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
     expect_in("not newer than the driver", fixes["cupti=too-new"], "fix")
 
 
+def doctor_says_how_reruns_are_kept_apart(machine):
+    for wrapper, found in (("without_landlock.py", "not isolated, so they need proof that the first run changed nothing: "),
+                           ("without_namespaces.py", "isolated, without a network: ")):
+        machine.wrapper = program(wrapper)
+        expect_in("        reruns            " + found, machine.cudadiag("doctor").stdout, "doctor")
+
+
 def doctor_proves_the_planted_fault(machine):
     machine.plan("fault kernel=planted nth=3 code=700")
     out = machine.cudadiag("doctor", "--gpu").stdout

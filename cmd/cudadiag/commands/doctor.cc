@@ -21,6 +21,8 @@
 #include "launch/arena.h"
 #include "launch/command_path.h"
 #include "launch/environment.h"
+#include "launch/isolation/isolation.h"
+#include "launch/isolation/private_network.h"
 #include "session/session_folders.h"
 #include "supervise/recorder_check.h"
 #include "supervise/tools/kernel_modes.h"
@@ -163,6 +165,20 @@ void check_memory(Checklist& checks) {
   checks.good("memory", "memfd, reachable through /proc");
 }
 
+void check_reruns(Checklist& checks) {
+  if (!launch::can_isolate()) {
+    checks.known("reruns",
+                 "not isolated, so they need proof that the first run changed nothing: the kernel or a "
+                 "container refuses Landlock or seccomp");
+  } else if (!launch::can_have_private_network()) {
+    checks.known("reruns",
+                 "isolated, without a network: the kernel or a container refuses namespaces; use cudadiag "
+                 "bisect for torchrun, NCCL and MPI");
+  } else {
+    checks.good("reruns", "isolated, with a network of their own");
+  }
+}
+
 void check_sessions(Checklist& checks) {
   const auto roots = session::roots(std::nullopt);
   if (roots.empty()) return checks.bad("sessions", "there is no folder for sessions", "set CUDADIAG_DIR");
@@ -203,6 +219,7 @@ int carry_out(bool gpu) {
   check_cupti(checks, lacking);
   check_tools(checks);
   check_memory(checks);
+  check_reruns(checks);
   check_sessions(checks);
   check_environment(checks);
   if (gpu && !lacking.empty()) checks.known("planted fault", "not tried, without " + lacking);

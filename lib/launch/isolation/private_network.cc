@@ -121,15 +121,6 @@ bool make_network() {
   return true;
 }
 
-// A security module may allow a user namespace, and then refuse everything in it: tried in a process of its own.
-bool can_make_network() {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(make_network() ? 0 : 1);
-  int status = 1;
-  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 // Lines are "number: address:port address:port state …", in hexadecimal.
 bool is_served(const std::string& table, std::uint16_t port, unsigned state) {
   std::ifstream file(table);
@@ -147,7 +138,15 @@ bool is_served(const std::string& table, std::uint16_t port, unsigned state) {
 
 }  // namespace
 
-bool enter_private_network() { return can_make_network() && make_network(); }
+bool can_have_private_network() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(make_network() ? 0 : 1);
+  int status = 1;
+  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool enter_private_network() { return can_have_private_network() && make_network(); }
 
 void name_loopback(std::vector<std::string>& environment) {
   for (std::string& variable : environment) {

@@ -11,6 +11,9 @@
 
 namespace cudadiag::launch {
 
+// Tried in a process of its own: a security module may allow a user namespace, and then refuse everything in it.
+bool can_have_private_network();
+
 // Moves this process to such a network, also those that it starts. Where its user may make none (CAP_SYS_ADMIN), it moves
 // to a user namespace first, in which only its own user and group have names. False: the kernel, a container or a
 // security module refuses it, and nothing has changed. The process must have one thread.
