@@ -63,8 +63,50 @@ bool write_text(const char* path, const std::string& text) {
   return file.valid() && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
+// All users and groups of this namespace under their own numbers, as a map of a namespace below it.
+std::string same_numbers(const char* map) {
+  std::string same;
+  std::ifstream ranges(map);
+  for (std::string first, outside, count; ranges >> first >> outside >> count;) {
+    same.append(first).append(" ").append(first).append(" ").append(count).append("\n");
+  }
+  return same;
+}
+
+// A process that stays in this namespace, as only such a one may write a map of several users. It waits for the end of
+// `ready`, then exits with 0 if it has written the maps of its parent's namespace.
+pid_t start_map_writer(const FileDescriptor& ready, const FileDescriptor& keep_open) {
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  ::close(keep_open.get());
+  char byte = 0;
+  ::read(ready.get(), &byte, 1);
+  const std::string folder = "/proc/" + std::to_string(parent);
+  const bool written = write_text((folder + "/uid_map").c_str(), same_numbers("/proc/self/uid_map")) &&
+                       write_text((folder + "/gid_map").c_str(), same_numbers("/proc/self/gid_map"));
+  ::_exit(written ? 0 : 1);
+}
+
+bool is_done(pid_t child) {
+  int status = 1;
+  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// With all users, or root would lose its rights to files of others.
+bool enter_namespace_as_root() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+  FileDescriptor ready(ends[0]), begun(ends[1]);
+  const pid_t writer = start_map_writer(ready, begun);
+  const bool entered = ::unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
+  begun = FileDescriptor();
+  return is_done(writer) && entered;
+}
+
 // Every other user and group has no name there. Rights to files stay what they are.
-bool enter_user_namespace(uid_t user, gid_t group) {
+bool enter_namespace_as(uid_t user, gid_t group) {
   if (::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
   const std::string number = std::to_string(user), group_number = std::to_string(group);
   return write_text("/proc/self/setgroups", "deny") && write_text("/proc/self/uid_map", number + " " + number + " 1") &&
@@ -110,8 +152,8 @@ bool make_network() {
   const Addresses addresses = addresses_here();
   const uid_t user = ::geteuid();
   const gid_t group = ::getegid();
-  // Root would lose its rights to files of others in a user namespace.
-  const bool made = ::unshare(CLONE_NEWNET) == 0 || (user != 0 && enter_user_namespace(user, group));
+  const bool made =
+      ::unshare(CLONE_NEWNET) == 0 || (user == 0 ? enter_namespace_as_root() : enter_namespace_as(user, group));
   if (!made || !start_loopback()) return false;
   int number = 0;
   for (const in_addr& address : addresses.v4) {
@@ -141,9 +183,7 @@ bool is_served(const std::string& table, std::uint16_t port, unsigned state) {
 bool can_have_private_network() {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(make_network() ? 0 : 1);
-  int status = 1;
-  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return is_done(child);
 }
 
 bool enter_private_network() { return can_have_private_network() && make_network(); }

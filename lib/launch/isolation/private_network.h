@@ -15,8 +15,8 @@ namespace cudadiag::launch {
 bool can_have_private_network();
 
 // Moves this process to such a network, also those that it starts. Where its user may make none (CAP_SYS_ADMIN), it moves
-// to a user namespace first, in which only its own user and group have names. False: the kernel, a container or a
-// security module refuses it, and nothing has changed. The process must have one thread.
+// to a user namespace first: root with all users, others with their own user and group alone. False: the kernel, a
+// container or a security module refuses it, and nothing has changed. The process must have one thread.
 bool enter_private_network();
 
 // Variables that name a network interface get the only one that is left.

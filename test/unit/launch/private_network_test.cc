@@ -3,10 +3,14 @@
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <netinet/in.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +18,7 @@
 #include <functional>
 
 #include "base/file_descriptor.h"
+#include "unit/scratch_folder.h"
 
 using namespace cudadiag;
 using base::FileDescriptor;
@@ -63,11 +68,23 @@ void become_nobody() {
   ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // as it is of a program that this user starts
 }
 
+// As in most containers.
+void give_up_administration() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct sets[2]{};
+  if (::syscall(SYS_capget, &header, sets) != 0) ::_exit(kRefused);
+  for (auto* set : {&sets[0].effective, &sets[0].permitted, &sets[0].inheritable}) *set &= ~(1u << CAP_SYS_ADMIN);
+  if (::syscall(SYS_capset, &header, sets) != 0) ::_exit(kRefused);
+}
+
 // Exits with kRefused where there can be no such network, else with the number of the first claim that is false.
-int status_inside(bool as_nobody, const std::function<int()>& first_false_claim) {
+enum class Who { self, nobody, root_of_container };
+
+int status_inside(Who who, const std::function<int()>& first_false_claim) {
   const pid_t child = ::fork();
   if (child == 0) {
-    if (as_nobody && ::getuid() == 0) become_nobody();
+    if (who == Who::nobody && ::getuid() == 0) become_nobody();
+    if (who == Who::root_of_container) give_up_administration();
     ::_exit(launch::enter_private_network() ? first_false_claim() : kRefused);
   }
   int status = 0;
@@ -83,14 +100,14 @@ TEST_CASE("nobody of one network reaches another, and both may use the same port
   REQUIRE(error_of_connecting(port) == 0);
   const auto addresses = launch::local_addresses();
   const uid_t user = ::getuid();
-  for (const bool as_nobody : {false, true}) {
-    const int status = status_inside(as_nobody, [&] {
+  for (const Who who : {Who::self, Who::nobody, Who::root_of_container}) {
+    const int status = status_inside(who, [&] {
       if (error_of_connecting(port) != ECONNREFUSED) return 1;
       const FileDescriptor own = server_at(port);
       if (!own.valid()) return 2;
       if (error_of_connecting(port) != 0) return 3;
       if (launch::local_addresses() != addresses) return 4;
-      if (::getuid() != (as_nobody && user == 0 ? kNobody : user)) return 5;
+      if (::getuid() != (who == Who::nobody && user == 0 ? kNobody : user)) return 5;
       if (!launch::is_served(::getpid(), port) || launch::is_served(::getpid(), 1)) return 6;
       return 0;
     });
@@ -102,13 +119,27 @@ TEST_CASE("nobody of one network reaches another, and both may use the same port
   }
 }
 
+TEST_CASE("root of a container keeps its rights to files of others") {
+  if (::getuid() != 0) return;
+  test::ScratchFolder scratch;
+  const auto file = scratch.file("others");
+  REQUIRE(::chown(file.c_str(), kNobody, kNobody) == 0);
+  REQUIRE(::chmod(file.c_str(), 0600) == 0);
+  const int status = status_inside(Who::root_of_container, [&] {
+    struct stat seen {};
+    if (::stat(file.c_str(), &seen) != 0 || seen.st_uid != kNobody) return 1;
+    return FileDescriptor(::open(file.c_str(), O_RDWR | O_CLOEXEC)).valid() ? 0 : 2;
+  });
+  CHECK((status == 0 || status == kRefused));
+}
+
 TEST_CASE("whether somebody serves at a port is asked of a process's own network") {
   const FileDescriptor server = server_at(0);
   const std::uint16_t port = port_of(server);
   const pid_t outside = ::getpid();
   CHECK(launch::is_served(outside, port));
   const int status = status_inside(
-      false, [&] { return launch::is_served(outside, port) && !launch::is_served(::getpid(), port) ? 0 : 1; });
+      Who::self, [&] { return launch::is_served(outside, port) && !launch::is_served(::getpid(), port) ? 0 : 1; });
   CHECK((status == 0 || status == kRefused));
 }
 
