@@ -297,7 +297,9 @@ CallJudge::Verdict CallJudge::judge_endpoint(const Call& call, const Endpoint& e
     if (listens) return kLetThrough;
     const bool own = endpoint.loopback || endpoint.any_address || addresses_.contains(endpoint.address);
     if (!own) return call.refuse(EACCES, endpoint.text);
-    // The kernel finds nobody there, and the program may have meant somebody in the network that this machine has.
+    // The kernel finds nobody there, and the program may have meant somebody in the network that this machine has. Asked
+    // once: clients try often, and a machine can have very many sockets.
+    if (!met_ports_.insert(endpoint.port).second) return kLetThrough;
     const bool missed = !is_served(owner_, endpoint.port) && is_served(parent_of(owner_), endpoint.port);
     return missed ? Verdict{0, session::KeptFrom{call.rule.deed, endpoint.text}} : kLetThrough;
   }

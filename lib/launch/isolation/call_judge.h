@@ -64,9 +64,10 @@ class CallJudge {
   std::vector<std::filesystem::path> writable_;
   pid_t owner_;
   int landlock_version_;
-  std::set<std::string> addresses_;  // of its private network
-  std::set<std::string> shared_;     // entries of /dev/shm that the rerun made
-  std::set<std::string> sockets_;    // names that it gave to sockets outside the file system
+  std::set<std::string> addresses_;    // of its private network
+  std::set<std::uint16_t> met_ports_;  // there, that it wanted to reach
+  std::set<std::string> shared_;       // entries of /dev/shm that the rerun made
+  std::set<std::string> sockets_;      // names that it gave to sockets outside the file system
 };
 
 }  // namespace cudadiag::launch
