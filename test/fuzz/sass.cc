@@ -1,5 +1,5 @@
-// Feeds the reader of nvdisasm's text, and what computes a failing address from it. The first four bytes say where the kernel's parameters lie, and which of them
-// are 0.
+// Feeds the reader of nvdisasm's text, and what computes a failing address from it. The first four bytes say where the
+// kernel's parameters lie, which of them are 0, and which instruction fails.
 #include "sass/sass.h"
 
 #include <string>
@@ -35,10 +35,11 @@ LaunchState launch_of(std::string_view bytes) {
   return launch;
 }
 
-void compute(const std::string& text, ParameterBank bank, const LaunchState& launch, bool known) {
-  for (const std::uint32_t offset : {0x0u, 0x10u, 0x40u}) {
+void compute(const std::string& text, ParameterBank bank, std::uint32_t chosen, const LaunchState& launch, bool known) {
+  for (const std::uint32_t offset : {chosen, 0x10u, 0x40u}) {
     FailingAddress address(text, bank, offset, launch);
-    for (std::uint32_t stands = 0; address.known() && stands < 0x100; stands += 0x10) {
+    if (address.known()) address.bytes();
+    for (std::uint32_t stands = offset; address.known() && stands < offset + 0x100; stands += 0x10) {
       const LaneState lane = lane_at(stands, known);
       address.of(lane);
       address.base(&lane);
@@ -59,7 +60,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data + 4), size - 4);
   const KernelAccesses accesses = read_sass(text, bank, calls, zeros);
   for (const std::uint32_t parameter : {0, 8}) accesses.mode(parameter);
-  compute(text, bank, {}, false);
-  compute(text, bank, launch_of(text), true);
+  const std::uint32_t offset = data[2] * 0x10u;
+  compute(text, bank, offset, {}, false);
+  compute(text, bank, offset, launch_of(text), true);
   return 0;
 }
