@@ -18,7 +18,9 @@ using symbolize::SourceStack;
 constexpr std::size_t kMostStacks = 32;  // resolved for one node
 constexpr int kDeepest = 4;              // backward of a backward of a backward
 
-symbolize::Location located(const PythonFrame& frame) { return {frame.file, frame.line, frame.function, "python", ""}; }
+symbolize::Location frame_location(const PythonFrame& frame) {
+  return {frame.file, frame.line, frame.function, "python", ""};
+}
 
 bool same_line(const symbolize::Location& a, const symbolize::Location& b) {
   return a.nearest().line == b.nearest().line && a.nearest().file == b.nearest().file;
@@ -70,7 +72,7 @@ std::optional<symbolize::Location> line_of_apply(const SourceStack& stack) {
   });
   const auto user = std::find_if(apply, stack.python.end(), [](const PythonFrame& frame) { return frame.user; });
   if (user == stack.python.end()) return std::nullopt;
-  return located(*user);
+  return frame_location(*user);
 }
 
 class Search {
@@ -188,7 +190,7 @@ class Search {
       return analyse::is_engine_call(frame.file, frame.function);
     });
     const auto user = std::find_if(engine, stack.python.end(), [](const PythonFrame& frame) { return frame.user; });
-    return user == stack.python.end() ? symbolize::Location{} : located(*user);
+    return user == stack.python.end() ? symbolize::Location{} : frame_location(*user);
   }
 
   const Process& process_;
@@ -231,7 +233,7 @@ void prove_forward_line(ForwardLine& forward, const analyse::Failure& failure, s
         std::find_if(stack.python.begin(), stack.python.end(), [](const PythonFrame& frame) { return frame.user; });
     if (user == stack.python.end()) continue;
     forward.node = node->node;
-    forward.location = located(*user);
+    forward.location = frame_location(*user);
     forward.because.clear();
     forward.proven = true;
     return;
