@@ -1,23 +1,27 @@
-// Main ends the program while a thread waits for a kernel that takes longer than the end does. The runtime is linked in:
-// a call into it after its destructor crashes.
+// Main ends the program while a thread waits for a kernel, which ends only if somebody sleeps at exit to wait for it. The
+// runtime is linked in: a call into it after its destructor crashes.
 // Plan: hold kernel=lasts until=notify
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
+#include <fstream>
+#include <string>
 #include <thread>
 
 #include "driver.h"
 
 extern "C" void sim_notify();
 
-constexpr useconds_t kKernelTime = 300'000, kDestructorTime = 50'000;  // us
+static std::atomic<bool> kernel_ended;
+static std::atomic<pid_t> at_work;  // a thread
 
 struct Runtime {
   std::atomic<bool> gone = false;
   ~Runtime() {
     gone = true;
-    usleep(kDestructorTime);
+    while (kernel_ended) pause();  // the thread that waited for it comes now
   }
   void query(CUstream stream) {
     if (gone) raise(SIGSEGV);
@@ -25,23 +29,32 @@ struct Runtime {
   }
 };
 static Runtime runtime;
-static std::atomic<bool> at_work;
 
 static void work(const Driver& driver) {
   CHECK(cuCtxSetCurrent(driver.context));
   CUfunction kernel = driver.kernel("lasts");
   CUstream stream = driver.stream();
   LAUNCH(kernel, stream);
-  at_work = true;
+  at_work = gettid();
   cuStreamSynchronize(stream);
   for (;;) runtime.query(stream);
+}
+
+static bool is_in(long call, pid_t thread) {
+  long found = -1;
+  std::ifstream("/proc/self/task/" + std::to_string(thread) + "/syscall") >> found;
+  return found == call;
 }
 
 int main() {
   static Driver driver;
   std::thread(work, std::cref(driver)).detach();
-  while (!at_work) std::this_thread::yield();
-  std::thread([] { usleep(kKernelTime), sim_notify(); }).detach();
+  while (at_work == 0 || !is_in(SYS_futex, at_work)) std::this_thread::yield();
+  std::thread([] {
+    while (!is_in(SYS_clock_nanosleep, getpid())) std::this_thread::yield();
+    kernel_ended = true;
+    sim_notify();
+  }).detach();
   std::printf("ends\n");
   return 3;
 }
