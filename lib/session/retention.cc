@@ -1,5 +1,6 @@
 #include "session/retention.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "session/process_life.h"
 #include "session/session_files.h"
 #include "session/session_folders.h"
@@ -60,12 +62,24 @@ void remove_if_unused(const fs::path& folder) {
 
 }  // namespace
 
-std::size_t retain(const fs::path& root, const fs::path& newest, const Retention& keep) {
+bool keep(const fs::path& session) {
+  const base::FileDescriptor mark(
+      ::open((session / kKept).c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
+  return mark.valid();
+}
+
+bool is_kept(const fs::path& session) {
+  struct stat status {};
+  return ::lstat((session / kKept).c_str(), &status) == 0;
+}
+
+std::vector<std::string> retain(const fs::path& root, const fs::path& newest, const Retention& keep) {
   // The newest one costs the others a place, but no bytes, however large it is.
-  std::size_t sessions = 1, removed = 0;
+  std::size_t sessions = 1;
+  std::vector<std::string> removed;
   std::uintmax_t bytes = 0;
   for (const fs::path& folder : sessions_in(root)) {
-    if (folder == newest || is_being_written(folder)) continue;
+    if (folder == newest || is_being_written(folder) || is_kept(folder)) continue;
     if (is_blank(folder)) {
       remove_if_unused(folder);
       continue;
@@ -76,7 +90,7 @@ std::size_t retain(const fs::path& root, const fs::path& newest, const Retention
       bytes += size;
     } else if (has_own_content(folder) && !is_recorded_to(folder)) {
       remove_session(folder);
-      ++removed;
+      removed.push_back(folder.filename().string());
     }
   }
   return removed;

@@ -85,7 +85,8 @@ bool is_module(std::string_view name) {
 }
 
 bool is_own_file(Level level, std::string_view name) {
-  static constexpr std::array<std::string_view, 4> kOfSession = {kManifest, kRaces, kArenaFile, kRunningFile};
+  static constexpr std::array<std::string_view, 6> kOfSession = {kManifest, kRaces,     kSummary,
+                                                                 kKept,     kArenaFile, kRunningFile};
   static constexpr std::array<std::string_view, 6> kOfPass = {kOutputFile,    kDebuggerFile, kCodeFile,
                                                               kSanitizerFile, kRaces,        "dump.gpucore"};
   static constexpr std::array<std::string_view, 4> kOfInputs = {"call.json", "inputs.safetensors", kReplayScriptFile,

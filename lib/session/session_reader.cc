@@ -109,6 +109,31 @@ std::optional<fs::path> newest_begun(const fs::path& root) {
   return std::nullopt;
 }
 
+// "3": the third that `cudadiag list` shows. Longer numbers begin a name.
+std::optional<Result<fs::path>> by_number(const std::vector<Root>& roots, std::string_view wanted) {
+  constexpr std::size_t kMostDigits = 3;
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
+  if (error != std::errc() || end != wanted.data() + wanted.size() || wanted.size() > kMostDigits) return std::nullopt;
+  const std::vector<fs::path> sessions = sessions_in(roots);
+  if (number >= 1 && number <= sessions.size()) return sessions[number - 1];
+  return Failure{"there is no session " + std::string(wanted) + " among " + std::to_string(sessions.size()),
+                 "cudadiag list shows what there is"};
+}
+
+// "20261126-1015": the beginning of one name.
+std::optional<Result<fs::path>> by_prefix(const std::vector<Root>& roots, const std::string& wanted) {
+  std::vector<fs::path> meant;
+  for (const fs::path& session : sessions_in(roots)) {
+    if (session.filename().string().starts_with(wanted)) meant.push_back(session);
+  }
+  if (meant.empty()) return std::nullopt;
+  if (meant.size() == 1) return meant.front();
+  return Failure{std::to_string(meant.size()) + " sessions begin with " + wanted + ", the newest is " +
+                     meant.front().filename().string(),
+                 "name one by its number in cudadiag list"};
+}
+
 // A folder given by name: a session, or what `-o` named, which holds sessions; then the newest of them.
 fs::path session_at(const fs::path& folder) {
   if (holds_recording(folder)) return folder;
@@ -196,6 +221,8 @@ Result<fs::path> find_session(const std::vector<Root>& roots, const std::string&
     }
     if (fs::exists(wanted, error))
       return Failure{wanted + " is no folder, as a session is", "cudadiag list shows them"};
+    if (auto found = by_number(roots, wanted)) return *found;
+    if (auto found = by_prefix(roots, wanted)) return *found;
     const auto obstacle = is_session_name(wanted) ? obstacle_to_reading(roots) : std::nullopt;
     return obstacle.value_or(Failure{"there is no session " + wanted, "cudadiag list shows what there is"});
   }

@@ -22,8 +22,8 @@ std::optional<Failure> obstacle_to_reading(const std::vector<Root>& roots);
 // have what could not be kept there.
 std::optional<Failure> misnamed(const std::vector<Root>& roots);
 
-// The folder that the user means: nothing or "latest", which is the newest of all roots, a name within one of them, or
-// a path.
+// The folder that the user means: nothing or "latest", which is the newest of all roots; the name of one within them, or
+// how it begins; its number in the list of sessions_in(), from 1; or a path.
 Result<std::filesystem::path> find_session(const std::vector<Root>& roots, const std::string& wanted);
 
 // A session that `cudadiag env` has prepared, and that no program has recorded to yet.

@@ -117,6 +117,16 @@ void point_latest_at(const base::FileDescriptor& root, const std::string& sessio
   if (::renameat(root.get(), draft.c_str(), root.get(), kLatest) != 0) ::unlinkat(root.get(), draft.c_str(), 0);
 }
 
+void mend_latest(const fs::path& folder, const base::FileDescriptor& root) {
+  std::error_code ignored;
+  const fs::path latest = folder / kLatest;
+  if (!fs::is_symlink(latest, ignored) || fs::exists(latest, ignored)) return;
+  for (const fs::path& session : sessions_in(folder)) {
+    if (!session.string().ends_with(kIncomplete)) return point_latest_at(root, session.filename().string());
+  }
+  ::unlinkat(root.get(), kLatest, 0);
+}
+
 bool is_same(const base::FileDescriptor& folder, const base::FileDescriptor& parent, const std::string& name) {
   struct stat open {
   }, named{};
@@ -309,13 +319,11 @@ void SessionWriter::discard() {
   const std::string name = folder_.filename().string();
   if (is_same(lock_, root_fd_, name)) remove_session(root_fd_.get(), name.c_str());
   // It may have been finished before.
-  std::error_code ignored;
-  const fs::path latest = root_.folder / kLatest;
-  if (!fs::is_symlink(latest, ignored) || fs::exists(latest, ignored)) return;
-  for (const fs::path& session : sessions_in(root_.folder)) {
-    if (!session.string().ends_with(kIncomplete)) return point_latest_at(root_fd_, session.filename().string());
-  }
-  ::unlinkat(root_fd_.get(), kLatest, 0);
+  mend_latest(root_.folder, root_fd_);
+}
+
+void mend_latest(const fs::path& root) {
+  mend_latest(root, base::FileDescriptor(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)));
 }
 
 }  // namespace cudadiag::session

@@ -66,8 +66,8 @@ class SessionWriter {
 
   // Takes the suffix off the name, points `latest` here and lets old sessions go.
   std::optional<Failure> finish(const Retention& retention = {});
-  // Old sessions that finish() has removed.
-  std::size_t removed() const { return removed_; }
+  // Names of old sessions that finish() has removed.
+  const std::vector<std::string>& removed() const { return removed_; }
   // Removes the session: the run was clean.
   void discard();
 
@@ -91,7 +91,10 @@ class SessionWriter {
   std::string pass_ = kRecordFolder;
   std::map<std::size_t, std::string> area_names_;
   bool lacks_room_ = false;
-  std::size_t removed_ = 0;
+  std::vector<std::string> removed_;
 };
+
+// After a session was removed: `latest` leads to the newest that is finished, or goes.
+void mend_latest(const std::filesystem::path& root);
 
 }  // namespace cudadiag::session

@@ -78,7 +78,7 @@ def sessions_of_the_second_folder_are_read_with_the_others(machine):
     machine.run(*program("ten_launches.py", "second"))
     machine.environment["XDG_STATE_HOME"] = str(machine.state)
     expect(machine.report()["processes"][0]["argv"][-1], "second", "the newest of both")
-    expect([line.split()[-1] for line in machine.cudadiag("list").stdout.splitlines()][0], "second", "the first listed")
+    expect([line.split()[-1] for line in machine.cudadiag("list").stdout.splitlines()][1], "second", "the first listed")
     machine.run(*program("ten_launches.py", "third"))
     expect(machine.report()["processes"][0]["argv"][-1], "third", "the newest of both")
     for name in ("", "/nowhere"):

@@ -38,8 +38,8 @@ import values
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, command_line, documents, eager, ends, full_log, hangs, isolation, lines, memory, processes, races,
-         reruns, scarcity, sessions, shapes, survival, terminal, unasked, unrecorded, values, witnesses)
+ROOMS = (backward_passes, cases, command_line, documents, eager, ends, full_log, hangs, isolation, lines, memory, processes,
+         races, reruns, scarcity, sessions, shapes, survival, terminal, unasked, unrecorded, values, witnesses)
 
 
 def check_target(machine, name):

@@ -26,12 +26,76 @@ def an_old_session_that_goes_is_announced_and_nothing_of_the_users_goes_with_it(
     model.mkdir()
     (model / "manifest.json").write_text('{"model": "mine"}')
     said = machine.run(program).stderr
-    expect_in("removed 1 old session: ", said, "announcement")
-    expect_in("what -o FOLDER names is never removed", said, "remedy")
+    expect_in(f"removed 1 old session ({oldest.name}): {root} keeps the newest 20, 2 GB at most; cudadiag keep SESSION "
+              "excepts one\n", said, "announcement")
     expect(sorted(p.name for p in oldest.iterdir()), ["weights.bin"], "what is left of the oldest")
     expect(sorted(p.name for p in model.iterdir()), ["manifest.json"], "a folder of the user's")
     expect("removed" in machine.run(program, options=["-q"]).stderr, False, "announcement of -q")
-    expect(expect_success(machine.cudadiag("list")).stdout.count("\n"), 20, "sessions that are listed")
+    expect(expect_success(machine.cudadiag("list")).stdout.count("\n"), 21, "heading, and the sessions that are listed")
+
+
+def sessions_are_named_by_number_beginning_and_name(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py", "first"))
+    root = machine.state / "cudadiag"
+    (first,) = machine.sessions()
+    older = "20190101-000000-77"
+    shutil.copytree(root / first, root / older)
+    for named, meant in (("1", first), ("2", older), ("2019", older), (older, older), (first[:-1], first), ("latest", first)):
+        expect_in(f"session {root / meant}", expect_success(machine.cudadiag("dump", named)).stdout.splitlines()[0], named)
+    for command in ("report", "dump", "bisect"):
+        for named, message in (("3", "there is no session 3 among 2; cudadiag list shows what there is"),
+                               ("20", "there is no session 20 among 2; cudadiag list shows what there is"),
+                               ("2077", "there is no session 2077; cudadiag list shows what there is")):
+            expect(machine.cudadiag(command, named).stderr, f"cudadiag: {message}\n", f"{command} {named}")
+    shutil.copytree(root / first, root / "20190101-000000-78")
+    expect(machine.cudadiag("report", "2019").stderr, "cudadiag: 2 sessions begin with 2019, the newest is "
+           "20190101-000000-78; name one by its number in cudadiag list\n", "an ambiguous beginning")
+
+
+def list_says_what_failed_where_and_keeps_what_it_has_read(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"))
+    machine.run("sh", "-c", "exit 4", options=["-o", machine.state / "cudadiag"])
+    heading, clean, failed = expect_success(machine.cudadiag("list")).stdout.splitlines()
+    expect(heading.split(), ["#", "AGE", "RESULT", "LINE", "COMMAND"], "heading")
+    expect(clean.split()[0:1] + clean.split()[3:6], ["1", "exit", "4", "-"], "a run without a finding")
+    path, line = true_line("ten_launches.py")
+    expect_in(f"  illegal memory access (700)  ten_launches.py:{line}  ", failed, "a failure")
+    (listed, other) = json.loads(machine.cudadiag("list", "--json").stdout)["sessions"]
+    expect((listed["finding"], listed["exit"]), (None, {"code": 4, "signal": None}), "the same as JSON")
+    expect((other["number"], other["state"], other["kept"], other["finding"]["grade"], other["finding"]["location"]["file"]),
+           (2, "finished", False, "bracketed", path), "a failure as JSON")
+    # Only the manifest says whether the finding is to be made anew.
+    folder = machine.state / "cudadiag" / other["name"]
+    shutil.rmtree(folder / "record")
+    expect_in("ten_launches.py", machine.cudadiag("list").stdout.splitlines()[2], "what was read before")
+    os.utime(folder / "manifest.json")
+    expect_in("  exit 3 ", machine.cudadiag("list").stdout.splitlines()[2], "after the manifest was written again")
+
+
+def sessions_are_kept_and_removed_by_name(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"))
+    root = machine.state / "cudadiag"
+    (first,) = machine.sessions()
+    old = [f"20200101-0000{n:02}-1" for n in range(1, 21)]
+    for name in old:
+        shutil.copytree(root / first, root / name)
+    expect_success(machine.cudadiag("keep", old[0]))
+    machine.run(*program("ten_launches.py"))
+    left = machine.sessions()
+    expect([name in left for name in old[:4]], [True, False, False, True], "kept, and removed for their age")
+    expect_in(", kept  ", machine.cudadiag("list").stdout.splitlines()[-1], "the one that is kept")
+    expect_success(machine.cudadiag("rm", "1", "2", old[0]))
+    expect(machine.sessions(), old[3:], "sessions after rm")
+    expect((root / "latest").resolve().name, old[-1], "the latest")
+    refused = machine.cudadiag("rm", old[-1], "2077")
+    expect((refused.returncode, len(machine.sessions())), (125, 17), "nothing is removed if one is not there")
+    (root / old[-1] / "mine.txt").touch()
+    expect_in("it holds files that cudadiag did not write", machine.cudadiag("rm", old[-1]).stderr, "what is left")
+    expect([path.name for path in (root / old[-1]).iterdir()], ["mine.txt"], "what is left")
+    expect(machine.cudadiag("rm").stderr, "cudadiag: SESSION is required; see cudadiag rm --help\n", "rm of nothing")
 
 
 def where_a_folder_is_named_by_cudadiag_dir_no_other_is_looked_into(machine):
@@ -46,8 +110,8 @@ def where_a_folder_is_named_by_cudadiag_dir_no_other_is_looked_into(machine):
     expect_in("there is no session yet", machine.cudadiag("list").stderr, "list")
     expect_in("there is no session yet", machine.cudadiag("report").stderr, "report")
     machine.run(program)
-    listed = expect_success(machine.cudadiag("list")).stdout
-    expect((listed.count("\n"), str(ours) in listed), (1, True), f"sessions in {listed}")
+    listed = json.loads(expect_success(machine.cudadiag("list", "--json")).stdout)["sessions"]
+    expect([os.path.dirname(each["folder"]) for each in listed], [str(ours)], "folders of sessions that are listed")
 
 
 def what_env_prints_runs_nothing_that_a_folder_is_called(machine):

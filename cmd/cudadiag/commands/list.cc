@@ -1,69 +1,37 @@
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/printable.h"
 #include "commands/commands.h"
-#include "diagnose/words.h"
 #include "options/command_line.h"
 #include "options/shared_options.h"
-#include "session/notes/unrecorded.h"
 #include "session/session_reader.h"
+#include "sessions/session_list.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {
 namespace {
 
-std::string ending(const session::Manifest& manifest, bool goes_on) {
-  if (goes_on) return "goes on";
-  if (manifest.passes.empty()) return "not finished";
-  const session::ProcessEnd& end = manifest.passes.front().end;
-  if (end.signal) return "signal " + std::to_string(*end.signal);
-  return end.code ? "exit " + std::to_string(*end.code) : "not finished";
-}
+struct ListOptions {
+  std::optional<std::string> output;
+  bool json = false;
+};
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + diagnose::shell_word(word);
-  return line;
-}
-
-// Fit to be pasted, wherever the shell is then.
-std::string named(const std::filesystem::path& folder) {
-  std::error_code error;
-  const std::filesystem::path absolute = std::filesystem::absolute(folder, error);
-  return diagnose::shell_word((error ? folder : absolute).string());
-}
-
-// Without a manifest, what the launcher wrote when it began, or the recorded processes themselves say.
-std::string command_line(const std::filesystem::path& path, const session::Manifest& manifest) {
-  if (!manifest.command.empty()) return joined(manifest.command);
-  const session::Manifest running = session::open_running_manifest(path);
-  if (!running.command.empty()) return joined(running.command);
-  const auto opened = session::open_session(path);
-  if (const auto* failure = std::get_if<session::Failure>(&opened)) return "(" + base::printable(failure->what) + ")";
-  for (const session::Process& process : std::get<session::Session>(opened).processes) {
-    if (!process.argv.empty()) return joined(process.argv);
-  }
-  const session::Unrecorded left = session::unrecorded_in(path / session::kRecordFolder);
-  const std::string why = left.processes > 0 ? session::nothing_recorded_of(left).what : session::why_unused(path);
-  return "(command not known: " + base::printable(why) + ")";
-}
-
-int carry_out(const std::optional<std::string>& output) {
+int carry_out(const ListOptions& options) {
   std::optional<std::filesystem::path> folder;
-  if (output) folder = *output;
+  if (options.output) folder = *options.output;
   const std::vector<session::Root> roots = session::roots_to_read(folder);
   if (const auto failure = session::misnamed(roots)) return say(*failure), kOwnFailure;
-  const std::vector<std::filesystem::path> sessions = session::sessions_in(roots);
-  for (const std::filesystem::path& path : sessions) {
-    const auto manifest = session::open_manifest(path);
-    const bool goes_on = session::run_goes_on(path);
-    std::printf("%s  %-12s  %s\n", named(path).c_str(), ending(manifest, goes_on).c_str(),
-                command_line(path, manifest).c_str());
+  const std::vector<ListedSession> sessions = listed_sessions(session::sessions_in(roots));
+  if (options.json) {
+    print(list_json(sessions));
+  } else if (!sessions.empty()) {
+    print(list_text(sessions, columns_of(STDOUT_FILENO)));
   }
   if (const auto failure = session::obstacle_to_reading(roots)) {
     return say(*failure), sessions.empty() ? kOwnFailure : 0;
@@ -75,11 +43,12 @@ int carry_out(const std::optional<std::string>& output) {
 }  // namespace
 
 void add_list(CLI::App& app, int& status) {
-  auto output = std::make_shared<std::optional<std::string>>();
+  auto options = std::make_shared<ListOptions>();
   auto* command = app.add_subcommand("list", "list the sessions, newest first");
-  add_output(command, *output);
+  add_output(command, options->output);
   command->get_option("--output")->check(an_existing_folder());
-  command->callback([output, &status] { status = carry_out(*output); });
+  command->add_flag("--json", options->json, "as JSON");
+  command->callback([options, &status] { status = carry_out(*options); });
 }
 
 }  // namespace cudadiag::command

@@ -7,7 +7,7 @@
 namespace cudadiag::command {
 namespace {
 
-constexpr const char* kSession = "folder or name of a session; the latest if left out";
+constexpr const char* kSession = "number in cudadiag list, name, its beginning, or folder; the latest if left out";
 
 }  // namespace
 

@@ -135,13 +135,15 @@ void RunReport::tell_end(const supervise::RunEnd& end, bool may_have_kept) {
 }
 
 void RunReport::tell_removed() const {
-  const std::size_t removed = recording_.writer()->removed();
-  if (removed == 0) return;
+  const std::vector<std::string>& removed = recording_.writer()->removed();
+  if (removed.empty()) return;
   const session::Retention keep;
-  say(fmt::format(
-      "removed {} old session{}: {} keeps the newest {}, {} GB at most; what -o FOLDER names is never removed", removed,
-      removed == 1 ? "" : "s", diagnose::shell_word(recording_.writer()->root().folder.string()), keep.sessions,
-      keep.bytes / 1'000'000'000));
+  const std::string which =
+      removed.size() == 1 ? fmt::format("1 old session ({})", removed.front())
+                          : fmt::format("{} old sessions ({} to {})", removed.size(), removed.back(), removed.front());
+  say(fmt::format("removed {}: {} keeps the newest {}, {} GB at most; cudadiag keep SESSION excepts one", which,
+                  diagnose::shell_word(recording_.writer()->root().folder.string()), keep.sessions,
+                  keep.bytes / 1'000'000'000));
 }
 
 std::string RunReport::no_longer_sought() const {

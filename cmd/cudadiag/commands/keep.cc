@@ -1,0 +1,91 @@
+// keep and rm: what happens to sessions later.
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands/commands.h"
+#include "options/command_line.h"
+#include "options/shared_options.h"
+#include "session/ownership.h"
+#include "session/retention.h"
+#include "session/session_files.h"
+#include "session/session_reader.h"
+#include "session/session_writer.h"
+#include "terminal/terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+namespace fs = std::filesystem;
+using session::Failure;
+
+struct Selection {
+  std::vector<std::string> wanted;
+  std::optional<std::string> output;
+};
+
+std::optional<Failure> keep_one(const fs::path& folder) {
+  if (session::keep(folder)) return std::nullopt;
+  return Failure{"cannot mark " + folder.string() + " as kept: " + std::strerror(errno), ""};
+}
+
+std::optional<Failure> remove_one(const fs::path& folder) {
+  if (session::is_being_written(folder)) {
+    return Failure{folder.string() + " is not removed: its run goes on", "remove it once the run has ended"};
+  }
+  const bool whole = session::remove_session(folder);
+  session::mend_latest(folder.parent_path());
+  if (whole) return std::nullopt;
+  return Failure{"not all of " + folder.string() + " was removed: it holds files that cudadiag did not write",
+                 "look at them, then rm -r the folder"};
+}
+
+// All are found before the first is removed: numbers change with each.
+int carry_out(const Selection& selection, const std::function<std::optional<Failure>(const fs::path&)>& deed) {
+  std::optional<fs::path> root;
+  if (selection.output) root = *selection.output;
+  const auto roots = session::roots_to_read(root);
+  std::vector<fs::path> folders;
+  for (const std::string& wanted : selection.wanted) {
+    const auto found = session::find_session(roots, wanted);
+    if (const auto* failure = std::get_if<Failure>(&found)) return say(*failure), kOwnFailure;
+    const fs::path& folder = std::get<fs::path>(found);
+    if (!session::is_session(folder)) {
+      return say(Failure{folder.string() + " is not a session of yours", "cudadiag list shows them"}), kOwnFailure;
+    }
+    folders.push_back(folder);
+  }
+  int status = 0;
+  for (const fs::path& folder : folders) {
+    if (const auto failure = deed(folder)) say(*failure), status = kOwnFailure;
+  }
+  return status;
+}
+
+void add(CLI::App& app, int& status, const char* name, const char* what,
+         std::optional<Failure> (*deed)(const fs::path&)) {
+  auto selection = std::make_shared<Selection>();
+  auto* command = app.add_subcommand(name, what);
+  command->add_option("SESSION", selection->wanted, "number in cudadiag list, name, its beginning, or folder")
+      ->type_name("SESSION")
+      ->required();
+  add_text(command, "-o,--output", selection->output, "FOLDER", "folder that holds the sessions")
+      ->check(an_existing_folder());
+  command->callback([selection, deed, &status] { status = carry_out(*selection, deed); });
+}
+
+}  // namespace
+
+void add_keep(CLI::App& app, int& status) {
+  add(app, status, "keep", "except sessions from automatic removal", keep_one);
+}
+
+void add_rm(CLI::App& app, int& status) { add(app, status, "rm", "remove sessions", remove_one); }
+
+}  // namespace cudadiag::command

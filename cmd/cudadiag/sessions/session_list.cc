@@ -1,0 +1,170 @@
+#include "sessions/session_list.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "base/printable.h"
+#include "diagnose/words.h"
+#include "session/notes/unrecorded.h"
+#include "session/retention.h"
+#include "session/session_folders.h"
+#include "session/session_reader.h"
+
+namespace cudadiag::command {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Names begin with the time in UTC: "20261121-101500-4711".
+long long age_of(const fs::path& folder) {
+  std::tm time{};
+  if (::strptime(folder.filename().c_str(), "%Y%m%d-%H%M%S", &time) == nullptr) return 0;
+  return std::max<long long>(0, std::time(nullptr) - ::timegm(&time));
+}
+
+// Without a manifest, what the launcher wrote when it began, or the recorded processes themselves say.
+void find_command(const session::Manifest& manifest, ListedSession& listed) {
+  const fs::path& path = listed.folder;
+  listed.command = manifest.command.empty() ? session::open_running_manifest(path).command : manifest.command;
+  if (!listed.command.empty()) return;
+  const auto opened = session::open_session(path);
+  if (const auto* failure = std::get_if<session::Failure>(&opened)) {
+    listed.why_no_command = failure->what;
+    return;
+  }
+  for (const session::Process& process : std::get<session::Session>(opened).processes) {
+    if (process.argv.empty()) continue;
+    listed.command = process.argv;
+    return;
+  }
+  const session::Unrecorded left = session::unrecorded_in(path / session::kRecordFolder);
+  listed.why_no_command = "command not known: " +
+                          (left.processes > 0 ? session::nothing_recorded_of(left).what : session::why_unused(path));
+}
+
+std::string age_text(long long seconds) {
+  constexpr long long minute = 60, hour = 60 * minute, day = 24 * hour;
+  if (seconds < minute) return fmt::format("{} s", seconds);
+  if (seconds < hour) return fmt::format("{} min", seconds / minute);
+  if (seconds < 2 * day) return fmt::format("{} h", seconds / hour);
+  return fmt::format("{} days", seconds / day);
+}
+
+std::string ending(const ListedSession& session) {
+  switch (session.state) {
+    case RunState::running:
+      return "running";
+    case RunState::unfinished:
+      return "not finished";
+    case RunState::finished:
+      break;
+  }
+  if (session.end.signal) return fmt::format("signal {}", *session.end.signal);
+  return session.end.code ? fmt::format("exit {}", *session.end.code) : "not finished";
+}
+
+std::string result_text(const ListedSession& session) {
+  const SessionSummary& found = session.found;
+  std::string text = found.kind.empty() ? ending(session) : base::printable(found.title);
+  if (found.code != 0) text += fmt::format(" ({})", found.code);
+  return session.kept ? text + ", kept" : text;
+}
+
+std::string line_text(const SessionSummary& found) {
+  if (found.file.empty()) return found.function.empty() ? "-" : base::printable(found.function);
+  return base::printable(fs::path(found.file).filename().string()) + fmt::format(":{}", found.line);
+}
+
+std::string command_text(const ListedSession& session) {
+  if (session.command.empty()) return "(" + base::printable(session.why_no_command) + ")";
+  std::string line;
+  for (const std::string& word : session.command) line += (line.empty() ? "" : " ") + diagnose::shell_word(word);
+  return line;
+}
+
+// Never within a character of several bytes.
+std::string cut(std::string row, std::size_t columns) {
+  if (row.size() <= columns) return row;
+  std::size_t end = columns > 3 ? columns - 3 : 0;
+  while (end > 0 && (static_cast<unsigned char>(row[end]) & 0xC0u) == 0x80u) --end;
+  return row.substr(0, end) + "...";
+}
+
+}  // namespace
+
+std::vector<ListedSession> listed_sessions(const std::vector<fs::path>& folders) {
+  std::vector<ListedSession> all;
+  for (const fs::path& folder : folders) {
+    ListedSession listed;
+    listed.number = all.size() + 1;
+    listed.folder = folder;
+    listed.age = age_of(folder);
+    const session::Manifest manifest = session::open_manifest(folder);
+    listed.state = session::run_goes_on(folder) ? RunState::running
+                   : manifest.passes.empty()    ? RunState::unfinished
+                                                : RunState::finished;
+    if (listed.state == RunState::finished) listed.end = manifest.passes.front().end;
+    listed.kept = session::is_kept(folder);
+    if (listed.state != RunState::running) listed.found = summary_of(folder);
+    find_command(manifest, listed);
+    all.push_back(std::move(listed));
+  }
+  return all;
+}
+
+std::string list_text(const std::vector<ListedSession>& sessions, std::optional<int> columns) {
+  constexpr std::size_t kColumns = 4;  // those before the command, which fills the row
+  std::vector<std::array<std::string, kColumns + 1>> rows = {{"#", "AGE", "RESULT", "LINE", "COMMAND"}};
+  for (const ListedSession& session : sessions) {
+    rows.push_back({std::to_string(session.number), age_text(session.age), result_text(session),
+                    line_text(session.found), command_text(session)});
+  }
+  std::array<std::size_t, kColumns> widths{};
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < kColumns; ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    line += row[kColumns];
+    text += (columns ? cut(line, static_cast<std::size_t>(*columns)) : line) + "\n";
+  }
+  return text;
+}
+
+std::string list_json(const std::vector<ListedSession>& sessions) {
+  using Json = nlohmann::ordered_json;
+  Json list = Json::array();
+  const auto optional = [](const std::optional<int>& number) { return number ? Json(*number) : Json(nullptr); };
+  constexpr const char* kStates[] = {"running", "unfinished", "finished"};
+  for (const ListedSession& session : sessions) {
+    const SessionSummary& found = session.found;
+    Json finding = nullptr;
+    if (!found.kind.empty()) {
+      finding = {{"kind", found.kind},
+                 {"title", found.title},
+                 {"code", found.code},
+                 {"location", {{"file", found.file}, {"line", found.line}, {"function", found.function}}},
+                 {"grade", found.grade}};
+    }
+    list.push_back({{"number", session.number},
+                    {"name", session.folder.filename().string()},
+                    {"folder", fs::absolute(session.folder).string()},
+                    {"age_seconds", session.age},
+                    {"state", kStates[static_cast<int>(session.state)]},
+                    {"exit", {{"code", optional(session.end.code)}, {"signal", optional(session.end.signal)}}},
+                    {"kept", session.kept},
+                    {"finding", finding},
+                    {"command", session.command}});
+  }
+  const Json json = {{"schema", "cudadiag.list/1"}, {"sessions", list}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace cudadiag::command
