@@ -34,6 +34,7 @@ std::string record_options(const RecordOptions& options) {
   out += options.python_stacks ? ",python=on" : ",python=off";
   out += options.native_stacks ? ",native=on" : ",native=off";
   if (options.races) out += ",races=on";
+  if (options.watch_by == WatchBy::hooks) out += ",watch=hooks";
   return out;
 }
 

@@ -10,12 +10,14 @@
 namespace cudadiag::launch {
 
 enum class Markers { sparse, dense, off };
+enum class WatchBy { cupti, hooks };
 
 struct RecordOptions {
   Markers markers = Markers::sparse;
   bool python_stacks = true;
   bool native_stacks = true;
   bool races = false;
+  WatchBy watch_by = WatchBy::cupti;
 };
 
 // libcudadiag_record.so: $CUDADIAG_RECORDER, else lib/ or lib64/ beside this program's folder.

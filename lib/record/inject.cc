@@ -61,6 +61,8 @@ Options read_options() {
   options.native = strstr(text, "native=off") == nullptr;
   options.folder = getenv(wire::environment::kSession);
   options.races = strstr(text, "races=on") != nullptr;
+  options.hooks = strstr(text, "watch=hooks") != nullptr;
+  options.once = strstr(text, "once=on") != nullptr;
   return options;
 }
 
@@ -269,27 +271,52 @@ void look_at_exit(int status) {
 
 constinit thread_local ThisThread t_this = {};
 
+namespace {
+
+// On the driver's thread, in the place of abort().
+void on_driver_abort() {
+  Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
+  if (recorder != nullptr && is_own_process()) {
+    const bool interrupts = std::exchange(t_this.inside, true);
+    if (!interrupts) recorder->device_failed();
+  }
+  abort();
+}
+
+void start_recorder() {
+  const Uncancelled uncancelled;
+  if (g_started.exchange(true)) return;
+  if (!own_this_process()) return leave_unrecorded({What::start, errno});
+  if (const int error = pthread_key_create(&g_thread_end, on_thread_end); error != 0) {
+    return leave_unrecorded({What::start, error});
+  }
+  t_this.inside = true;
+  Recorder* recorder = make_recorder();
+  t_this.inside = false;
+  if (recorder == nullptr) return;
+  g_recorder = recorder;
+  g_pid = static_cast<std::uint32_t>(getpid());
+  g_home.recorder.store(recorder, std::memory_order_release);
+  recorder->ask_python();
+  run_at_exit(look_at_exit);
+  if (recorder->awaits_core_dump()) redirect_abort(on_driver_abort);
+}
+
+}  // namespace
+
 bool is_own_process() { return g_home.owned.load(std::memory_order_relaxed); }
 
 }  // namespace cudadiag::record
 
 // Called by the driver inside cuInit. 1: loaded; anything else would make cuInit fail, so it is never returned.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
+  cudadiag::record::start_recorder();
+  return 1;
+}
+
+// Called by the library that was loaded with the program (preload/), once the process has the driver.
+extern "C" __attribute__((visibility("default"))) void cudadiag_follow_driver() {
   using namespace cudadiag::record;
   const Uncancelled uncancelled;
-  if (g_started.exchange(true)) return 1;
-  if (!own_this_process()) return leave_unrecorded({What::start, errno}), 1;
-  if (const int error = pthread_key_create(&g_thread_end, on_thread_end); error != 0) {
-    return leave_unrecorded({What::start, error}), 1;
-  }
-  t_this.inside = true;
-  Recorder* recorder = make_recorder();
-  t_this.inside = false;
-  if (recorder == nullptr) return 1;
-  g_recorder = recorder;
-  g_pid = static_cast<std::uint32_t>(getpid());
-  g_home.recorder.store(recorder, std::memory_order_release);
-  recorder->ask_python();
-  run_at_exit(look_at_exit);
-  return 1;
+  Hooks::redirect_early(start_recorder);
 }

@@ -1,7 +1,9 @@
 #include "record/recorder.h"
 
 #include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -9,6 +11,7 @@
 #include "record/calls/memory_calls.h"
 #include "record/clock.h"
 #include "record/this_thread.h"
+#include "wire/core_dump.h"
 #include "wire/race_record.h"
 
 namespace cudadiag::record {
@@ -54,21 +57,73 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
     snprintf(text, sizeof text, "%d.%d", version / 1000, version % 1000 / 10);
     interner_.property("cuda", text);
   }
-  const CuptiApi::Outcome outcome = cupti_.subscribe(callback, text, sizeof text);
-  if (outcome != CuptiApi::Outcome::subscribed) {
-    interner_.note(outcome == CuptiApi::Outcome::held        ? "cupti-held"
-                   : outcome == CuptiApi::Outcome::not_found ? "cupti-not-found"
-                                                             : "cupti-refused",
-                   text);
+  if (!watch_.start(callback, driver_, interner_, options.hooks)) {
     area_.set_state(area::State::disabled);
     area_.wake_launcher();
     return true;
   }
-  interner_.property("cupti.path", text);
-  snprintf(text, sizeof text, "%u", cupti_.version());
-  interner_.property("cupti", text);
   enable_callbacks();
+  if (options.once) arm_core_dump();
   return true;
+}
+
+// Within the process, by the driver's interface: an environment variable would arm its children too.
+void Recorder::arm_core_dump() {
+  char file[PATH_MAX];
+  const int written = snprintf(file, sizeof file, "%s/%d%s", options_.folder == nullptr ? "" : options_.folder, getpid(),
+                               wire::core_dump::kSuffix);
+  if (options_.folder == nullptr || written < 0 || static_cast<std::size_t>(written) >= sizeof file) {
+    interner_.note("core-dump-off", "there is no folder for a GPU core dump");
+    return;
+  }
+  if (driver_.coredump_set_attribute_global == nullptr) {
+    interner_.note("core-dump-off", "the driver cannot be asked for GPU core dumps (CUDA 12.1 and later can)");
+    return;
+  }
+  // With the constant banks the driver was seen to begin a dump and not to finish it.
+  int left_out = CU_COREDUMP_SKIP_NONRELOCATED_ELF_IMAGES | CU_COREDUMP_SKIP_GLOBAL_MEMORY |
+                 CU_COREDUMP_SKIP_SHARED_MEMORY | CU_COREDUMP_SKIP_LOCAL_MEMORY | CU_COREDUMP_SKIP_CONSTBANK_MEMORY;
+  bool yes = true;
+  std::size_t file_size = static_cast<std::size_t>(written) + 1, flags_size = sizeof left_out, yes_size = sizeof yes;
+  const auto set = driver_.coredump_set_attribute_global;
+  CUresult result = set(CU_COREDUMP_FILE, file, &file_size);
+  if (result == CUDA_SUCCESS) result = set(CU_COREDUMP_GENERATION_FLAGS, &left_out, &flags_size);
+  if (result == CUDA_SUCCESS) result = set(CU_COREDUMP_ENABLE_ON_EXCEPTION, &yes, &yes_size);
+  if (result != CUDA_SUCCESS) {
+    snprintf(file, sizeof file, "the driver refused to write GPU core dumps (%d)", static_cast<int>(result));
+    interner_.note("core-dump-off", file);
+    return;
+  }
+  interner_.property(wire::core_dump::kProperty, "armed");
+}
+
+void Recorder::device_failed() {
+  if (failures_.frozen()) return;
+  interner_.property(wire::core_dump::kProperty, "written");
+  ThreadState* waiting = threads_.latest_in_wait();
+  // Which error the call would return, only the dump knows.
+  FailedCall failed{wire::error::Domain::driver,
+                    0,
+                    "",
+                    CUDA_ERROR_LAUNCH_FAILED,
+                    0,
+                    operation::kNoStream,
+                    Streams::kNone,
+                    nullptr,
+                    false,
+                    false,
+                    false};
+  if (waiting != nullptr) {
+    failed.id = wire::load(waiting->entry, wire::thread::kCallId);
+    failed.name = watch_.call_name(CUPTI_CB_DOMAIN_DRIVER_API, failed.id).data();
+    if (failed.name == nullptr) failed.name = "";
+    failed.site = wire::load(waiting->entry, wire::thread::kCallSite);
+    failed.context = wire::load(waiting->entry, wire::thread::kCallContext);
+    failed.started = wire::load(waiting->entry, wire::thread::kCallTicks);
+    failed.tid = waiting->tid;
+  }
+  look_for_late_settings();
+  failures_.add(waiting, failed);
 }
 
 void Recorder::open_window() {
@@ -93,27 +148,27 @@ void Recorder::enable_callbacks() {
   };
   for (const auto domain : {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API}) {
     for (std::uint32_t id = 1; id < kMostCalls; ++id) {
-      const std::string_view name = cupti_.call_name(domain, id);
-      if (!name.empty() && !only_asks(name) && !is_left_out(domain, id)) cupti_.enable(domain, id);
+      const std::string_view name = watch_.call_name(domain, id);
+      if (!name.empty() && !only_asks(name) && !is_left_out(domain, id)) watch_.enable(domain, id);
     }
   }
   if (!watching_launches_) {
-    cupti_.enable(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress);
-    cupti_.enable(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2);
+    watch_.enable(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress);
+    watch_.enable(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2);
   }
   for (const std::uint32_t id :
        {CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
         CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
         CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED}) {
-    cupti_.enable(CUPTI_CB_DOMAIN_RESOURCE, id);
+    watch_.enable(CUPTI_CB_DOMAIN_RESOURCE, id);
   }
-  if (options_.races) cupti_.enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+  if (options_.races) watch_.enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
 }
 
 // By callbacks of the runtimes, too, once one may not hand them on.
 void Recorder::watch_launches() {
   if (runtimes_.hand_launches_on() || watching_launches_.exchange(true)) return;
-  for (const auto& launch : Runtimes::kLeftOut) cupti_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, launch.id);
+  for (const auto& launch : Runtimes::kLeftOut) watch_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, launch.id);
 }
 
 void Recorder::follow_runtimes(std::uint32_t id, const CUpti_CallbackData& data) {
@@ -309,7 +364,7 @@ void Recorder::leave_other(ThreadState& thread, std::uint32_t id, const CallRule
 std::uint32_t Recorder::context_waited_for(std::uint32_t id, const CUpti_CallbackData& data) const {
   if (id != CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2) return data.contextUid;
   const CUcontext named = static_cast<const cuCtxSynchronize_v2_params*>(data.functionParams)->ctx;
-  return named == nullptr || named == data.context ? data.contextUid : cupti_.context_uid(named);
+  return named == nullptr || named == data.context ? data.contextUid : watch_.context_uid(named);
 }
 
 // How far a stream is that is destroyed while it is at work can be seen by a marker alone.
@@ -384,8 +439,8 @@ void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32
   if (domain == wire::error::Domain::driver) t_this.runtime_error = record;
   // From the first failure on it matters who asks for the last error; before that these two are called too often.
   if (!failures_.frozen() && !watching_last_error_.exchange(true)) {
-    cupti_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020);
-    cupti_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020);
+    watch_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020);
+    watch_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020);
   }
 }
 

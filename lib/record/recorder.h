@@ -22,7 +22,6 @@
 #include "record/calls/latest_parameters.h"
 #include "record/calls/launch_arguments.h"
 #include "record/calls/parameter_layouts.h"
-#include "record/cupti/cupti_api.h"
 #include "record/cupti/driver_api.h"
 #include "record/cupti/runtimes.h"
 #include "record/forks.h"
@@ -39,6 +38,7 @@
 #include "record/stacks/native_stack.h"
 #include "record/streams.h"
 #include "record/threads.h"
+#include "record/watch.h"
 
 namespace cudadiag::record {
 
@@ -49,6 +49,8 @@ struct Options {
   std::string_view window;       // wire/window.h; empty: nothing is waited for
   bool hook = false;             // Python code of ours runs in the target
   bool races = false;            // wire/race_record.h
+  bool hooks = false;            // watched by hooks, where CUPTI would do too
+  bool once = false;             // the driver is to write a GPU core dump of this process when it fails
   const char* folder = nullptr;  // of the pass
 };
 
@@ -113,6 +115,10 @@ class Recorder {
 
   // Before a fork: the site of the call, which the child's recorder names.
   std::uint32_t note_fork(ThreadState& thread, std::uintptr_t frame);
+  // The driver has written a core dump and is about to end the process: what waits now never returns. On a thread of
+  // the driver's.
+  void device_failed();
+
   // In its place in the child (forks.h): records what `refused_in_child` and `leave_runtime_call` are given.
   bool start_in_child(const forks::Origin& origin);
   void refused_in_child(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
@@ -123,6 +129,7 @@ class Recorder {
     if (!failures_.frozen()) streams_.thread_ended(thread.tid);
     threads_.release(thread);
   }
+  bool awaits_core_dump() const { return options_.once; }
   void count_dropped() { area_.count(wire::area::kDroppedOperations); }
 
  private:
@@ -134,6 +141,7 @@ class Recorder {
   void keep_settings();
   void look_for_late_settings();
   void enable_callbacks();
+  void arm_core_dump();
   // Calls by which runtimes start.
   void follow_runtimes(std::uint32_t id, const CUpti_CallbackData& data);
   void watch_launches();
@@ -198,6 +206,7 @@ class Recorder {
   // The uid of the context that a call waits for: the current one, unless it names one; 0: not known.
   std::uint32_t context_waited_for(std::uint32_t id, const CUpti_CallbackData& data) const;
 
+  const char* symbol_of(CUfunction function) const;
   std::uint32_t function_id(CUfunction function, const char* symbol);
   // The stacks of a call and its identity among the sites; not counted.
   struct Place {
@@ -249,7 +258,7 @@ class Recorder {
   Streams streams_;
   PythonHook hook_;
   DriverApi driver_;
-  CuptiApi cupti_;
+  Watch watch_;
   Runtimes runtimes_;
   Window window_;
   Captures captures_;

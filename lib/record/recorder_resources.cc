@@ -8,9 +8,9 @@ void Recorder::resource(ThreadState* thread, std::uint32_t id, const CUpti_Resou
   if (failures_.frozen()) return;
   switch (id) {
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
-      note_context_destroyed(thread, cupti_.context_uid(data.context), frame);
-      end_captures_in(streams_.context_index(cupti_.context_uid(data.context)));
-      streams_.context_destroyed(cupti_.context_uid(data.context));
+      note_context_destroyed(thread, watch_.context_uid(data.context), frame);
+      end_captures_in(streams_.context_index(watch_.context_uid(data.context)));
+      streams_.context_destroyed(watch_.context_uid(data.context));
       newest_context_.store(0, std::memory_order_relaxed);
       break;
     case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING:

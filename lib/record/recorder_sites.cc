@@ -20,7 +20,21 @@ ThreadState* Recorder::acquire_thread() {
   return thread;
 }
 
+// CUPTI tells it; hooks have to ask. A launch may be given a CUkernel for a CUfunction.
+const char* Recorder::symbol_of(CUfunction function) const {
+  const char* symbol = nullptr;
+  if (function == nullptr || !watch_.by_hooks()) return nullptr;
+  const RelaxedCapture relaxed(driver_);
+  if (driver_.func_get_name != nullptr && driver_.func_get_name(&symbol, function) == CUDA_SUCCESS) return symbol;
+  if (driver_.kernel_get_name != nullptr &&
+      driver_.kernel_get_name(&symbol, reinterpret_cast<CUkernel>(function)) == CUDA_SUCCESS) {
+    return symbol;
+  }
+  return nullptr;
+}
+
 std::uint32_t Recorder::function_id(CUfunction function, const char* symbol) {
+  if (symbol == nullptr) symbol = symbol_of(function);
   if (symbol == nullptr) return 0;
   // A handle may come back as another kernel once a module has been unloaded.
   const std::uint64_t key = mix(mix(mix(kHashSeed, function_generation_.load(std::memory_order_relaxed)),

@@ -55,6 +55,18 @@ void Threads::release(ThreadState& state) {
   ++ended_count_;
 }
 
+ThreadState* Threads::latest_in_wait() {
+  const LockGuard lock(mutex_);
+  ThreadState* latest = nullptr;
+  for (std::size_t i = 0; i < used_; ++i) {
+    ThreadState& state = states_[i];
+    if (!is_in_call(state) || wire::load(state.entry, wire::thread::kCallSite) == 0) continue;
+    const auto entered = [](const ThreadState& each) { return wire::load(each.entry, wire::thread::kCallTicks); };
+    if (latest == nullptr || entered(state) > entered(*latest)) latest = &state;
+  }
+  return latest;
+}
+
 bool Threads::others_are_in_calls(const ThreadState* own) {
   const LockGuard lock(mutex_);
   const std::byte* entries = area_->region(area::Region::threads);

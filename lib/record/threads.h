@@ -90,6 +90,8 @@ class Threads {
   void release(ThreadState& state);
   // Whether a thread other than that of `own` (null: one without a state) is inside a call into the driver.
   bool others_are_in_calls(const ThreadState* own);
+  // The thread that was the last to enter a call in which it may wait for the GPU, and is in it; null: there is none.
+  ThreadState* latest_in_wait();
 
  private:
   void take(ThreadState& state, std::size_t index);

@@ -16,7 +16,7 @@ inline constexpr const char* kPass = "CUDADIAG_PASS";
 inline constexpr const char* kWindow = "CUDADIAG_WINDOW";
 // The lines of Python at which values are taken (values.h), in a rerun or if the user watches some. Unset: none.
 inline constexpr const char* kValues = "CUDADIAG_VALUES";
-// Comma-separated: markers=sparse|dense|off, python=on|off, native=on|off, races=on|off.
+// Comma-separated: markers=sparse|dense|off, python=on|off, native=on|off, races=on|off, watch=cupti|hooks.
 inline constexpr const char* kRecord = "CUDADIAG_RECORD";
 // Colon-separated paths of libcupti to try when the process has none loaded, best first.
 inline constexpr const char* kCupti = "CUDADIAG_CUPTI";

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-EXPORTS = {"InitializeInjection"}
+EXPORTS = {"InitializeInjection", "cudadiag_follow_driver"}
 LIBRARIES = re.compile(r"lib(c|m|dl|pthread|rt)\.so\.\d+$|ld-linux.*\.so\.\d+$")
 NEWEST_GLIBC = (2, 34)  # what a build on Debian 12 or Ubuntu 22.04 asks for
 MOST_THREAD_DATA = 128  # bytes; the dynamic linker keeps 512 for all libraries that are loaded late

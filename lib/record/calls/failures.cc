@@ -62,7 +62,7 @@ std::uint64_t Failures::add(ThreadState* thread, const FailedCall& failed) {
   std::atomic_thread_fence(std::memory_order_release);
   wire::store(to, error::kTicks, ticks());
   wire::store(to, error::kCode, failed.code);
-  wire::store(to, error::kTid, thread_id());
+  wire::store(to, error::kTid, failed.tid != 0 ? failed.tid : thread_id());
   wire::store(to, error::kDomain, static_cast<std::uint8_t>(failed.domain));
   wire::store(
       to, error::kFlags,

@@ -34,6 +34,7 @@ struct FailedCall {
   std::uint64_t device_free = 0, device_total = 0;
   const char* outer = nullptr;  // the runtime call around it, if that has no callback
   std::uint64_t of_call = 0;    // serial of the failed call whose error this one returned; 0: it failed itself
+  std::uint32_t tid = 0;        // of the thread that is in the call; 0: the calling one
 };
 
 using wire::error::is_sticky;

@@ -2,13 +2,15 @@
 
 #include <dlfcn.h>
 
+#include "record/hooks/redirection.h"
+
 namespace cudadiag::record {
 
 namespace {
 
 template <typename Function>
 void resolve(void* library, Function& function, const char* name) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
+  function = reinterpret_cast<Function>(original_of(dlsym(library, name)));
 }
 
 }  // namespace
@@ -30,6 +32,11 @@ bool DriverApi::load() {
   resolve(library, ctx_get_current, "cuCtxGetCurrent");
   resolve(library, ctx_push_current, "cuCtxPushCurrent_v2");
   resolve(library, ctx_pop_current, "cuCtxPopCurrent_v2");
+  resolve(library, ctx_get_id, "cuCtxGetId");
+  resolve(library, device_primary_ctx_get_state, "cuDevicePrimaryCtxGetState");
+  resolve(library, stream_get_capture_info, "cuStreamGetCaptureInfo_v3");
+  resolve(library, stream_get_capture_info_v2, "cuStreamGetCaptureInfo_v2");
+  resolve(library, coredump_set_attribute_global, "cuCoredumpSetAttributeGlobal");
   resolve(library, ctx_get_device, "cuCtxGetDevice");
   resolve(library, device_get_name, "cuDeviceGetName");
   resolve(library, device_get_attribute, "cuDeviceGetAttribute");

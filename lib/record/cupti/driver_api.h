@@ -22,6 +22,13 @@ struct DriverApi {
   CUresult (*ctx_get_current)(CUcontext*) = nullptr;                                                 // 4.0
   CUresult (*ctx_push_current)(CUcontext) = nullptr;                                                 // 4.0
   CUresult (*ctx_pop_current)(CUcontext*) = nullptr;                                                 // 4.0
+  CUresult (*ctx_get_id)(CUcontext, unsigned long long*) = nullptr;                                  // 12.0
+  CUresult (*device_primary_ctx_get_state)(CUdevice, unsigned*, int*) = nullptr;                     // 7.0
+  CUresult (*stream_get_capture_info)(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*, const CUgraphNode**,
+                                      const CUgraphEdgeData**, size_t*) = nullptr;  // _v3: 12.3
+  CUresult (*stream_get_capture_info_v2)(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*, const CUgraphNode**,
+                                         size_t*) = nullptr;  // 11.3
+  CUresult (*coredump_set_attribute_global)(CUcoredumpSettings, void*, size_t*) = nullptr;  // 12.1
   CUresult (*ctx_get_device)(CUdevice*) = nullptr;                                                   // 2.0
   CUresult (*device_get_name)(char*, int, CUdevice) = nullptr;                                       // 2.0
   CUresult (*device_get_attribute)(int*, CUdevice_attribute, CUdevice) = nullptr;                    // 2.0

@@ -2,6 +2,8 @@
 // for itself (RTLD_LOCAL), and dlopen would take the dynamic loader's lock on the launch path.
 #pragma once
 
+#include <link.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -21,12 +23,26 @@ class LoadedLibrary {
   // A function that the library defines; empty if it has none of this name.
   std::span<const std::byte> code(std::string_view name) const;
   void* function(std::string_view name) const { return const_cast<std::byte*>(code(name).data()); }
+  // The entry of such a function in the library's symbol table; null: it has none.
+  const ElfW(Sym) * symbol(std::string_view name) const;
+  // Where the library keeps the addresses by which it calls a function of others: calls `visit(std::uintptr_t*)`.
+  template <typename Visit>
+  void each_slot(std::string_view name, Visit visit) const {
+    for (const auto& table : relocations_) {
+      for (const ElfW(Rela) & each : table) {
+        const auto* of = reinterpret_cast<const ElfW(Sym)*>(symbols_) + ELF64_R_SYM(each.r_info);
+        const bool address = each.r_addend == 0 && ELF64_R_SYM(each.r_info) != 0;
+        if (address && name == names_ + of->st_name) visit(reinterpret_cast<std::uintptr_t*>(bias_ + each.r_offset));
+      }
+    }
+  }
 
  private:
   std::uintptr_t bias_ = 0;
   const std::byte* symbols_ = nullptr;
   const char* names_ = nullptr;
   const std::uint32_t* hash_ = nullptr;  // DT_GNU_HASH
+  std::span<const ElfW(Rela)> relocations_[2];
 };
 
 }  // namespace cudadiag::record

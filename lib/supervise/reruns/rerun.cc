@@ -84,6 +84,8 @@ session::Result<Start> recorded_start(const RerunSpec& spec, const session::Sess
   record.python_stacks = session.manifest.python_stacks;
   record.native_stacks = session.manifest.native_stacks;
   record.races = spec.kind == PassKind::races;
+  // Races need the code of modules, which only CUPTI shows.
+  if (session.manifest.by_hooks && !record.races) record.watch_by = launch::WatchBy::hooks;
   // The first one waits for nothing, and is to tell the line.
   if (spec.kind == PassKind::eager) record.markers = launch::Markers::dense;
   Start start{session.manifest.command, {}, std::move(std::get<launch::Arena>(arena))};

@@ -1,0 +1,22 @@
+// The driver's entry points that the recorder can stand in for: for each a wrapper of the same type, which tells of the
+// call before and after it, and the driver's own function, which the wrapper calls.
+//
+// A name stands for one version of a function and thus for one type: cuGetProcAddress may give another version for the
+// same plain name. A wrapper is therefore handed out only for an address that is the one of its own name.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace cudadiag::record {
+
+struct EntryPoint {
+  const char* name;       // as libcuda exports it: "cuMemAlloc_v2"
+  std::uint32_t call;     // CUPTI's id of it
+  void* wrapper;
+  void** original;        // null: this driver has no such function
+};
+
+std::span<const EntryPoint> entry_points();
+
+}  // namespace cudadiag::record

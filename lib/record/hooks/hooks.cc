@@ -1,0 +1,387 @@
+#include "record/hooks/hooks.h"
+
+#include <cupti.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "record/calls/calls.h"
+#include "record/calls/graph_calls.h"
+#include "record/hooks/entry_points.h"
+#include "record/hooks/passage.h"
+#include "record/scratch.h"
+
+namespace cudadiag::record {
+
+namespace {
+
+Hooks* g_hooks;
+Redirection g_redirection;
+void (*g_initialised)();
+
+// What a call does that CUPTI tells by callbacks of its own.
+enum class Effect : std::uint8_t {
+  none,
+  stream_ends,
+  context_ends,
+  primary_context_made,
+  primary_context_ends,
+  primary_context_may_end,
+  module_ends,
+  capture_begins,
+  capture_ends,
+  gives_address,
+  adds_node,
+  copies_graph,
+  adds_child,
+};
+
+constexpr std::array<Effect, Passage::kMostCalls> kEffects = [] {
+  std::array<Effect, Passage::kMostCalls> effects{};
+  const auto set = [&](Effect effect, auto... ids) { ((effects[ids] = effect), ...); };
+  set(Effect::stream_ends, CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy, CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2);
+  set(Effect::context_ends, CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy, CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2);
+  set(Effect::primary_context_made, CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRetain);
+  set(Effect::primary_context_ends, CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset,
+      CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2);
+  set(Effect::primary_context_may_end, CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease,
+      CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2);
+  set(Effect::module_ends, CUPTI_DRIVER_TRACE_CBID_cuModuleUnload, CUPTI_DRIVER_TRACE_CBID_cuLibraryUnload);
+  set(Effect::gives_address, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2);
+  set(Effect::copies_graph, CUPTI_DRIVER_TRACE_CBID_cuGraphClone);
+  set(Effect::adds_child, CUPTI_DRIVER_TRACE_CBID_cuGraphAddChildGraphNode);
+  set(Effect::capture_begins, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture,
+      CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2,
+      CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph,
+      CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz);
+  set(Effect::capture_ends, CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture,
+      CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz);
+  for (std::uint32_t id = 1; id < effects.size(); ++id) {
+    const bool adds = graph_call(id) == GraphCall::What::add_node;
+    if (adds && effects[id] == Effect::none) effects[id] = Effect::adds_node;
+  }
+  return effects;
+}();
+
+template <typename Parameters>
+const Parameters& as(const CUpti_CallbackData& data) {
+  return *static_cast<const Parameters*>(data.functionParams);
+}
+
+bool succeeded(const CUpti_CallbackData& data) {
+  return *static_cast<const CUresult*>(data.functionReturnValue) == CUDA_SUCCESS;
+}
+
+thread_local constinit CUcontext t_context = nullptr;
+thread_local constinit std::uint32_t t_uid = 0;
+
+}  // namespace
+
+// ---- start
+
+Redirection Hooks::redirect_early(void (*initialised)()) {
+  g_redirection = redirect_driver();
+  if (g_redirection.outcome == Redirection::Outcome::done) {
+    g_initialised = initialised;
+    Passage::watch(CUPTI_DRIVER_TRACE_CBID_cuInit);
+    Passage::watch(CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress);
+    Passage::watch(CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2);
+  }
+  return g_redirection;
+}
+
+Redirection Hooks::start(CUpti_CallbackFunc callback, const DriverApi& driver) {
+  callback_ = callback;
+  driver_ = driver;
+  if (g_redirection.outcome != Redirection::Outcome::done) g_redirection = redirect_driver();
+  if (g_redirection.outcome == Redirection::Outcome::done) {
+    g_hooks = this;
+    Passage::watch(CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress);
+    Passage::watch(CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2);
+  }
+  return g_redirection;
+}
+
+void Hooks::enable(CUpti_CallbackDomain domain, std::uint32_t id) {
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API && id < Passage::kMostCalls) Passage::watch(id);
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE && id < resources_.size()) resources_[id] = true;
+}
+
+std::string_view Hooks::call_name(CUpti_CallbackDomain domain, std::uint32_t id) const {
+  if (domain != CUPTI_CB_DOMAIN_DRIVER_API) return {};
+  const auto all = entry_points();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const EntryPoint& each) { return each.call == id; });
+  return found == all.end() || *found->original == nullptr ? std::string_view() : found->name;
+}
+
+// ---- contexts
+
+void Hooks::meet(CUcontext context, std::uint32_t uid) {
+  for (Known& known : contexts_) {
+    if (known.context.load(std::memory_order_acquire) != context || known.uid.load() == uid) continue;
+    // Its address is another's now: the end of the one before was not seen.
+    tell(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, context, nullptr, nullptr);
+    known.uid.store(uid, std::memory_order_release);
+    return;
+  }
+  if (context_uid(context) != 0) return;
+  const LockGuard lock(mutex_);
+  for (Known& known : contexts_) {
+    if (known.context.load() != nullptr) continue;
+    known.uid.store(uid, std::memory_order_release);
+    known.context.store(context, std::memory_order_release);
+    return;
+  }
+}
+
+std::uint32_t Hooks::context_uid(CUcontext context) const {
+  for (const Known& known : contexts_) {
+    if (known.context.load(std::memory_order_acquire) == context) return known.uid.load(std::memory_order_acquire);
+  }
+  return 0;
+}
+
+// Before CUDA 12.0 the driver does not number contexts.
+std::uint32_t Hooks::number_of(CUcontext context) {
+  unsigned long long number = 0;
+  if (driver_.ctx_get_id != nullptr) {
+    return driver_.ctx_get_id(context, &number) == CUDA_SUCCESS ? static_cast<std::uint32_t>(number) : 0;
+  }
+  const std::uint32_t known = context_uid(context);
+  return known != 0 ? known : next_uid_.fetch_add(1);
+}
+
+Hooks::Current Hooks::current() {
+  CUcontext context = nullptr;
+  if (driver_.ctx_get_current == nullptr || driver_.ctx_get_current(&context) != CUDA_SUCCESS) context = nullptr;
+  if (context == nullptr) return {};
+  const std::uint32_t uid = number_of(context);
+  if (uid == 0) return {};
+  if (context != t_context || uid != t_uid) [[unlikely]] {
+    meet(context, uid);
+    t_context = context, t_uid = uid;
+  }
+  return {context, uid};
+}
+
+void Hooks::context_ends(CUcontext context) {
+  if (context == nullptr || context_uid(context) == 0) return;
+  tell(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, context, nullptr, nullptr);
+  for (Known& known : contexts_) {
+    CUcontext expected = context;
+    known.context.compare_exchange_strong(expected, nullptr);
+  }
+}
+
+// ---- what CUPTI tells besides calls
+
+void Hooks::tell(std::uint32_t id, CUcontext context, CUstream stream, const void* descriptor) {
+  if (!resources_[id]) return;
+  CUpti_ResourceData data{};
+  data.context = context;
+  data.resourceHandle.stream = stream;
+  data.resourceDescriptor = const_cast<void*>(descriptor);
+  callback_(nullptr, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
+}
+
+void Hooks::tell_node(std::uint32_t id, CUgraph graph, CUgraphNode node, CUgraphNode original) {
+  CUpti_GraphData data{};
+  data.graph = graph;
+  data.node = node;
+  data.originalNode = original;
+  tell(id, nullptr, nullptr, &data);
+}
+
+// Within an ENTER.
+void Hooks::before(std::uint32_t id, const CUpti_CallbackData& data) {
+  switch (kEffects[id]) {
+    case Effect::stream_ends:
+      tell(CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, data.context, as<cuStreamDestroy_v2_params>(data).hStream,
+           nullptr);
+      break;
+    case Effect::context_ends:
+      context_ends(as<cuCtxDestroy_v2_params>(data).ctx);
+      break;
+    case Effect::primary_context_ends: {
+      const auto device = static_cast<std::size_t>(as<cuDevicePrimaryCtxReset_v2_params>(data).dev);
+      if (device < primary_.size()) context_ends(primary_[device].load());
+      break;
+    }
+    case Effect::module_ends:
+      tell(CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, data.context, nullptr, nullptr);
+      break;
+    default:
+      break;
+  }
+}
+
+// Before an EXIT.
+void Hooks::after(std::uint32_t id, const CUpti_CallbackData& data) {
+  if (kEffects[id] == Effect::capture_ends) {
+    std::uint32_t open = captures_.load();
+    while (open > 0 && !captures_.compare_exchange_weak(open, open - 1)) {
+    }
+  }
+  if (!succeeded(data)) return;
+  switch (kEffects[id]) {
+    case Effect::primary_context_made: {
+      const auto& made = as<cuDevicePrimaryCtxRetain_params>(data);
+      const auto device = static_cast<std::size_t>(made.dev);
+      if (device < primary_.size() && made.pctx != nullptr) primary_[device].store(*made.pctx);
+      break;
+    }
+    case Effect::primary_context_may_end: {
+      const auto device = static_cast<std::size_t>(as<cuDevicePrimaryCtxRelease_v2_params>(data).dev);
+      unsigned flags = 0;
+      int active = 1;
+      if (device < primary_.size() && driver_.device_primary_ctx_get_state != nullptr &&
+          driver_.device_primary_ctx_get_state(static_cast<CUdevice>(device), &flags, &active) == CUDA_SUCCESS &&
+          active == 0) {
+        context_ends(primary_[device].load());
+      }
+      break;
+    }
+    case Effect::capture_begins:
+      captures_.fetch_add(1);
+      break;
+    case Effect::gives_address: {
+      void** given = id == CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress ? as<cuGetProcAddress_params>(data).pfn
+                                                                    : as<cuGetProcAddress_v2_params>(data).pfn;
+      if (given != nullptr && *given != nullptr) *given = wrapper_of(*given);
+      break;
+    }
+    case Effect::adds_node:
+    case Effect::adds_child:
+      node_added(id, data.functionParams);
+      break;
+    case Effect::copies_graph: {
+      const auto& copied = as<cuGraphClone_params>(data);
+      if (copied.phGraphClone != nullptr) graph_copied(copied.originalGraph, *copied.phGraphClone, 0);
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+// ---- nodes of graphs
+
+// The node that a captured operation has made is the last of its stream.
+void Hooks::after_captured(std::uint32_t id, const CUpti_CallbackData& data) {
+  const CallRule& rule = driver_call(id);
+  if (rule.role != Role::operation || rule.decode == nullptr || !succeeded(data)) return;
+  Call call;
+  rule.decode(data.functionParams, call);
+  const CUstream stream = call.stream.handle == nullptr && rule.per_thread ? CU_STREAM_PER_THREAD : call.stream.handle;
+  if (stream == nullptr) return;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  CUgraph graph = nullptr;
+  const CUgraphNode* last = nullptr;
+  const CUgraphEdgeData* edges = nullptr;
+  std::size_t count = 0;
+  CUresult result = CUDA_ERROR_NOT_FOUND;
+  if (driver_.stream_get_capture_info != nullptr) {
+    result = driver_.stream_get_capture_info(stream, &status, nullptr, &graph, &last, &edges, &count);
+  } else if (driver_.stream_get_capture_info_v2 != nullptr) {
+    result = driver_.stream_get_capture_info_v2(stream, &status, nullptr, &graph, &last, &count);
+  }
+  if (result != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_ACTIVE || count != 1) return;
+  tell_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, graph, *last, nullptr);
+}
+
+void Hooks::node_added(std::uint32_t id, const void* parameters) {
+  // All of them begin with where the node's handle goes, and its graph.
+  const auto& added = *static_cast<const cuGraphAddChildGraphNode_params*>(parameters);
+  if (added.phGraphNode == nullptr) return;
+  const CUgraphNode node = *added.phGraphNode;
+  tell_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, added.hGraph, node, nullptr);
+  CUgraph child = id == CUPTI_DRIVER_TRACE_CBID_cuGraphAddChildGraphNode ? added.childGraph : nullptr;
+  const CUgraphNodeParams* given = nullptr;
+  if (id == CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode) {
+    given = static_cast<const cuGraphAddNode_params*>(parameters)->nodeParams;
+  } else if (id == CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode_v2) {
+    given = static_cast<const cuGraphAddNode_v2_params*>(parameters)->nodeParams;
+  }
+  if (given != nullptr && given->type == CU_GRAPH_NODE_TYPE_GRAPH) child = given->graph.graph;
+  CUgraph embedded = nullptr;
+  if (child != nullptr && driver_.graph_child_get_graph != nullptr &&
+      driver_.graph_child_get_graph(node, &embedded) == CUDA_SUCCESS) {
+    graph_copied(child, embedded, 0);
+  }
+}
+
+// The driver lists the nodes of a copy in the order of the original's.
+void Hooks::graph_copied(CUgraph original, CUgraph copy, int depth) {
+  constexpr std::size_t kMostNodes = 1u << 14;
+  constexpr int kDeepest = 8;
+  struct Nodes {
+    CUgraphNode of_original[kMostNodes], of_copy[kMostNodes];
+  };
+  const Scratch<Nodes> nodes;
+  std::size_t count = kMostNodes, copied = kMostNodes;
+  if (!nodes || depth > kDeepest || driver_.graph_get_nodes == nullptr ||
+      driver_.graph_get_nodes(original, nodes->of_original, &count) != CUDA_SUCCESS ||
+      driver_.graph_get_nodes(copy, nodes->of_copy, &copied) != CUDA_SUCCESS || count != copied) {
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    tell_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, copy, nodes->of_copy[i], nodes->of_original[i]);
+    CUgraphNodeType type{};
+    CUgraph below = nullptr, below_copy = nullptr;
+    if (driver_.graph_node_get_type(nodes->of_original[i], &type) == CUDA_SUCCESS && type == CU_GRAPH_NODE_TYPE_GRAPH &&
+        driver_.graph_child_get_graph(nodes->of_original[i], &below) == CUDA_SUCCESS &&
+        driver_.graph_child_get_graph(nodes->of_copy[i], &below_copy) == CUDA_SUCCESS) {
+      graph_copied(below, below_copy, depth + 1);
+    }
+  }
+}
+
+// ---- a call
+
+Passage::Passage(std::uint32_t call, const char* name, const void* parameters) : call_(call) {
+  data_.functionName = name;
+  data_.functionParams = parameters;
+  data_.functionReturnValue = &result_;
+  data_.symbolName = nullptr;
+  data_.correlationData = nullptr;
+  data_.correlationId = 0;
+  data_.callbackSite = CUPTI_API_ENTER;
+  result_ = CUDA_SUCCESS;
+  Hooks* hooks = g_hooks;
+  told_ = hooks != nullptr;
+  if (!told_) [[unlikely]]
+    return;
+  const Hooks::Current current = hooks->current();
+  data_.context = current.context;
+  data_.contextUid = current.uid;
+  hooks->callback_(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, call, &data_);
+  if (kEffects[call] != Effect::none) [[unlikely]]
+    hooks->before(call, data_);
+}
+
+CUresult Passage::leave(CUresult result) {
+  result_ = result;
+  data_.callbackSite = CUPTI_API_EXIT;
+  Hooks* hooks = g_hooks;
+  if (!told_) [[unlikely]] {
+    if (call_ == CUPTI_DRIVER_TRACE_CBID_cuInit && result == CUDA_SUCCESS && g_initialised != nullptr) g_initialised();
+    void** given = call_ == CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress      ? as<cuGetProcAddress_params>(data_).pfn
+                   : call_ == CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2 ? as<cuGetProcAddress_v2_params>(data_).pfn
+                                                                          : nullptr;
+    if (result == CUDA_SUCCESS && given != nullptr && *given != nullptr) *given = wrapper_of(*given);
+    return result;
+  }
+  if (!driver_call(call_).only_issues) [[unlikely]] {
+    const Hooks::Current current = hooks->current();
+    data_.context = current.context;
+    data_.contextUid = current.uid;
+  }
+  if (kEffects[call_] != Effect::none) [[unlikely]]
+    hooks->after(call_, data_);
+  if (hooks->captures_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    hooks->after_captured(call_, data_);
+  hooks->callback_(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, call_, &data_);
+  return result;
+}
+
+}  // namespace cudadiag::record

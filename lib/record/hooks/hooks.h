@@ -1,0 +1,74 @@
+// Watching without CUPTI: the driver's entry points are redirected to wrappers (redirection.h, entry_points.h), which
+// tell the recorder of each call in CUPTI's own terms (passage.h). What CUPTI tells besides calls is found out here:
+// contexts and their numbers, contexts, streams and modules that end, and the nodes of graphs.
+//
+// Hooks do not see what does not go through an exported function: calls by the driver's export tables (a runtime that
+// is linked into the program resets its device that way), errors that a runtime keeps to itself, and what looked the
+// driver's functions up before and keeps them on its heap.
+#pragma once
+
+#include <cuda.h>
+#include <cupti_callbacks.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "record/cupti/driver_api.h"
+#include "record/hooks/redirection.h"
+#include "record/lock.h"
+
+namespace cudadiag::record {
+
+struct Call;
+
+class Hooks {
+ public:
+  // Redirects the driver unless that is done, and tells `callback` of what is enabled from then on. One object a
+  // process, never destroyed.
+  Redirection start(CUpti_CallbackFunc callback, const DriverApi& driver);
+  // The driver is redirected as soon as it is loaded, and `initialised` is called once the first cuInit has succeeded.
+  static Redirection redirect_early(void (*initialised)());
+
+  void enable(CUpti_CallbackDomain domain, std::uint32_t id);
+  std::string_view call_name(CUpti_CallbackDomain domain, std::uint32_t id) const;
+  // 0: not known.
+  std::uint32_t context_uid(CUcontext context) const;
+
+ private:
+  friend class Passage;
+  struct Current {
+    CUcontext context;
+    std::uint32_t uid;
+  };
+  static constexpr std::size_t kContexts = 64;
+
+  Current current();
+  std::uint32_t number_of(CUcontext context);
+  void meet(CUcontext context, std::uint32_t uid);
+  void context_ends(CUcontext context);
+  void tell(std::uint32_t id, CUcontext context, CUstream stream, const void* descriptor);
+  void tell_node(std::uint32_t id, CUgraph graph, CUgraphNode node, CUgraphNode original);
+
+  [[gnu::cold, gnu::noinline]] void before(std::uint32_t id, const CUpti_CallbackData& data);
+  [[gnu::cold, gnu::noinline]] void after(std::uint32_t id, const CUpti_CallbackData& data);
+  [[gnu::cold, gnu::noinline]] void after_captured(std::uint32_t id, const CUpti_CallbackData& data);
+  void node_added(std::uint32_t id, const void* parameters);
+  void graph_copied(CUgraph original, CUgraph copy, int depth);
+
+  CUpti_CallbackFunc callback_ = nullptr;
+  DriverApi driver_;
+  std::atomic<std::uint32_t> captures_ = 0;
+  std::atomic<std::uint32_t> next_uid_ = 1;  // where the driver gives contexts no number
+  struct Known {
+    std::atomic<CUcontext> context;
+    std::atomic<std::uint32_t> uid;
+  };
+  std::array<Known, kContexts> contexts_{};
+  std::array<std::atomic<CUcontext>, kContexts> primary_{};  // by device
+  std::array<bool, 1024> resources_{};
+  Mutex mutex_;
+};
+
+}  // namespace cudadiag::record

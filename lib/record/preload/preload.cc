@@ -1,0 +1,74 @@
+// Loaded into each process of a `run --once` by LD_PRELOAD: the driver must not be asked to load the recorder there,
+// since with an injection library it writes no GPU core dumps. All that this library does is to wait until the process
+// has libcuda; it then loads the recorder, which redirects the driver's functions to itself.
+//
+// libcuda comes by a call of dlopen, its own or that of a library that needs it, or with the program. This dlopen
+// passes everything on by a jump, so that the caller remains the caller: the dynamic linker looks for a library where
+// the caller's own RUNPATH says.
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+namespace {
+
+using Open = void* (*)(const char*, int);
+
+constexpr const char* kDriver = "libcuda.so.1";
+constexpr const char* kRecorder = "libcudadiag_record.so";
+
+Open g_open;
+bool g_looking, g_done;
+
+// Of the recorder, beside this library. False: its path is too long.
+bool find_recorder(char* path, size_t size) {
+  Dl_info own{};
+  if (dladdr(reinterpret_cast<void*>(&find_recorder), &own) == 0 || own.dli_fname == nullptr) return false;
+  const char* slash = strrchr(own.dli_fname, '/');
+  const int folder = slash == nullptr ? 0 : static_cast<int>(slash + 1 - own.dli_fname);
+  const int written = snprintf(path, size, "%.*s%s", folder, own.dli_fname, kRecorder);
+  return written > 0 && static_cast<size_t>(written) < size;
+}
+
+[[gnu::noinline]] void look_for_driver() {
+  if (g_done || __atomic_exchange_n(&g_looking, true, __ATOMIC_ACQUIRE)) return;
+  void* driver = g_open == nullptr ? nullptr : g_open(kDriver, RTLD_NOW | RTLD_NOLOAD);
+  if (driver != nullptr) {
+    dlclose(driver);
+    g_done = true;
+    char path[PATH_MAX];
+    void* recorder = find_recorder(path, sizeof path) ? g_open(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
+    if (recorder != nullptr) {
+      const auto follow = reinterpret_cast<void (*)()>(dlsym(recorder, "cudadiag_follow_driver"));
+      if (follow != nullptr) follow();
+    }
+  }
+  __atomic_store_n(&g_looking, false, __ATOMIC_RELEASE);
+}
+
+bool names_driver(const char* file) {
+  if (file == nullptr) return false;
+  const char* slash = strrchr(file, '/');
+  return strncmp(slash == nullptr ? file : slash + 1, "libcuda.so", strlen("libcuda.so")) == 0;
+}
+
+[[gnu::noinline]] void* open_driver(const char* file, int mode) {
+  void* driver = g_open(file, mode);
+  if (driver != nullptr) look_for_driver();
+  return driver;
+}
+
+[[gnu::constructor]] void start() {
+  g_open = reinterpret_cast<Open>(dlsym(RTLD_NEXT, "dlopen"));
+  look_for_driver();
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) void* dlopen(const char* file, int mode) {
+  if (g_open == nullptr) start();
+  if (names_driver(file)) return open_driver(file, mode);
+  look_for_driver();
+  return g_open(file, mode);
+}

@@ -1,0 +1,43 @@
+// Who tells the recorder of the program's calls: CUPTI, or hooks where CUPTI cannot or may not.
+#pragma once
+
+#include <cupti.h>
+
+#include <cstdint>
+#include <string_view>
+
+#include "record/cupti/cupti_api.h"
+#include "record/cupti/driver_api.h"
+#include "record/hooks/hooks.h"
+#include "record/output/interner.h"
+
+namespace cudadiag::record {
+
+class Watch {
+ public:
+  // Leaves notes and properties about it. False: nobody tells.
+  bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, bool by_hooks);
+
+  bool by_hooks() const { return by_hooks_; }
+  // At any time, also inside a callback.
+  void enable(CUpti_CallbackDomain domain, std::uint32_t id) {
+    by_hooks_ ? hooks_.enable(domain, id) : cupti_.enable(domain, id);
+  }
+  // "cuLaunchKernel"; empty: there is no such call.
+  std::string_view call_name(CUpti_CallbackDomain domain, std::uint32_t id) const {
+    return by_hooks_ ? hooks_.call_name(domain, id) : cupti_.call_name(domain, id);
+  }
+  // 0: not known.
+  std::uint32_t context_uid(CUcontext context) const {
+    return by_hooks_ ? hooks_.context_uid(context) : cupti_.context_uid(context);
+  }
+
+ private:
+  bool start_hooks(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner);
+
+  bool by_hooks_ = false;
+  CuptiApi cupti_;
+  Hooks hooks_;
+};
+
+}  // namespace cudadiag::record
