@@ -16,6 +16,7 @@ namespace names = wire::environment;
 
 constexpr const char* kRecorderVariable = "CUDADIAG_RECORDER";
 constexpr const char* kRecorderFile = "libcudadiag_record.so";
+constexpr const char* kPreloadFile = "libcudadiag_preload.so";
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -28,13 +29,23 @@ std::string joined(const std::vector<fs::path>& paths) {
   return out;
 }
 
+// With an injection library the driver writes no core dumps. What the user preloads comes after ours, which passes all
+// on. Only GCC's address sanitizer insists on being the first; it can be told not to.
+std::vector<Variable> preloading(const fs::path& recorder) {
+  const std::string others = variable("LD_PRELOAD"), sanitizer = variable("ASAN_OPTIONS");
+  const std::string own = (recorder.parent_path() / kPreloadFile).string();
+  return {{"LD_PRELOAD", others.empty() ? own : own + ":" + others},
+          {"ASAN_OPTIONS", (sanitizer.empty() ? "" : sanitizer + ":") + "verify_asan_link_order=0"}};
+}
+
 std::string record_options(const RecordOptions& options) {
   std::string out = "markers=";
   out += options.markers == Markers::dense ? "dense" : options.markers == Markers::off ? "off" : "sparse";
   out += options.python_stacks ? ",python=on" : ",python=off";
   out += options.native_stacks ? ",native=on" : ",native=off";
   if (options.races) out += ",races=on";
-  if (options.watch_by == WatchBy::hooks) out += ",watch=hooks";
+  if (options.watch_by == WatchBy::hooks || options.once) out += ",watch=hooks";
+  if (options.once) out += ",once=on";
   return out;
 }
 
@@ -64,7 +75,9 @@ session::Result<fs::path> find_recorder() {
 
 std::vector<Variable> recording_variables(const fs::path& recorder, const RecordingPlace& place,
                                           const std::vector<fs::path>& cupti, const RecordOptions& options) {
-  std::vector<Variable> variables = {{names::kInjection, recorder.string()}, {names::kPass, place.pass}};
+  std::vector<Variable> variables =
+      options.once ? preloading(recorder) : std::vector<Variable>{{names::kInjection, recorder.string()}};
+  variables.push_back({names::kPass, place.pass});
   if (!place.arena.empty()) variables.push_back({names::kArena, place.arena});
   if (!place.pass_folder.empty()) variables.push_back({names::kSession, place.pass_folder.string()});
   if (!place.window.empty()) variables.push_back({names::kWindow, place.window});

@@ -18,6 +18,8 @@ struct RecordOptions {
   bool native_stacks = true;
   bool races = false;
   WatchBy watch_by = WatchBy::cupti;
+  // A GPU core dump is to come of the same run: watched by hooks, loaded with the program.
+  bool once = false;
 };
 
 // libcudadiag_record.so: $CUDADIAG_RECORDER, else lib/ or lib64/ beside this program's folder.

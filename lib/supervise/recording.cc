@@ -155,6 +155,9 @@ void Recording::read_areas() {
   session_.processes = read_processes(arena(), writer(), session_);
   if (writer_ && options_.full_log) session::attach_logs(writer_->pass_folder(), session_.processes);
   if (writer_ && !options_.watch.empty()) session::attach_deliveries(writer_->pass_folder(), session_.processes);
+  if (writer_ && options_.record.once) {
+    manifest_.passes.front().dump = session_.manifest.passes.front().dump = find_dump(writer_->pass_folder());
+  }
   const double start = std::chrono::duration<double>(started_at_.time_since_epoch()).count();
   for (session::Manifest* manifest : {&manifest_, &session_.manifest}) {
     manifest->passes.front().failed_after = first_freeze(session_.processes, start);

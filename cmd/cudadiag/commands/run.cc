@@ -54,6 +54,8 @@ void group_options(CLI::App* command) {
 }
 
 int carry_out(CLI::App* command, RunOptions& options) {
+  // The answer is to come of this one run.
+  if (options.recording.record.once && command->count("--rerun") == 0) options.rerun_mode = RerunMode::never;
   if (const std::string wrong = contradiction(*command, options); !wrong.empty()) return say(wrong), kOwnFailure;
   options.recording.code_rules = code_rules(*command);
   // Between two markers nothing is seen to move.
@@ -71,8 +73,12 @@ void add_run(CLI::App& app, int& status) {
   add_output(command, run->recording.output);
   add_verbosity(command, run->verbosity);
   add_recording(command, run->recording.record);
+  auto* once = command->add_flag("--once", run->recording.record.once,
+                                 "take a GPU core dump in this run, which ends the program at a GPU exception");
+  once->excludes(command->get_option("--watch-by"));
   add_full_log(command, run->recording.full_log);
   auto* races = command->add_flag("--races", run->recording.record.races, "look for races between streams");
+  races->excludes(once);
   add_stop_on_race(command, run->stop_on_race)->needs(races);
   add_rerun_mode(command, run->rerun_mode, "confirm a failure by a rerun");
   add_reruns(command, run->rerun);
