@@ -12,8 +12,8 @@ namespace cudadiag::diagnose {
 SessionState::SessionState(const session::Session& session) : session_(session), symbolizer_(session) {}
 
 SessionState::SessionState(const session::Session& session, analyse::Analysis analysis) : SessionState(session) {
-  weigh_by_dump(analysis.failures, testimony(), session_, symbolizer_);
   analysis_ = std::move(analysis);
+  weigh();
 }
 
 SessionState::~SessionState() = default;
@@ -26,9 +26,15 @@ const symbolize::DeviceTestimony& SessionState::testimony() {
 const analyse::Analysis& SessionState::analysis() {
   if (!analysis_) {
     analysis_ = analyse::analyse(session_, same_line_by(symbolizer_));
-    weigh_by_dump(analysis_->failures, testimony(), session_, symbolizer_);
+    weigh();
   }
   return *analysis_;
+}
+
+void SessionState::weigh() {
+  weigh_by_dump(analysis_->failures, testimony(), session_, symbolizer_);
+  const bool by_first_run = testimony().of_first_run && !analysis_->failures.empty();
+  if (by_first_run) analysis_->first_grade = analysis_->failures.front().grade;
 }
 
 EagerReruns* SessionState::eager() {

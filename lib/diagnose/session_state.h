@@ -44,6 +44,8 @@ class SessionState {
 
  private:
   const symbolize::DeviceTestimony& testimony();
+  // Lets a GPU core dump have its say in a new analysis.
+  void weigh();
 
   const session::Session& session_;
   symbolize::Symbolizer symbolizer_;

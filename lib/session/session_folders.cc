@@ -175,6 +175,12 @@ bool is_being_written(const fs::path& folder) {
   return !descriptor.valid() || ::flock(descriptor.get(), LOCK_EX | LOCK_NB) != 0;
 }
 
+std::filesystem::path present_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  const std::filesystem::path running = folder.string() + kIncomplete;
+  return !std::filesystem::exists(folder, error) && std::filesystem::exists(running, error) ? running : folder;
+}
+
 fs::path finished_name(const fs::path& folder) {
   const std::string name = folder.string(), suffix = kIncomplete;
   return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : name;

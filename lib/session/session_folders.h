@@ -69,6 +69,8 @@ bool is_being_written(const std::filesystem::path& folder);
 
 // The name of a finished session, or the one that it will have.
 std::filesystem::path finished_name(const std::filesystem::path& folder);
+// Where a session of this finished name is now: under the name of an unfinished one while its run goes on.
+std::filesystem::path present_folder(const std::filesystem::path& folder);
 // Its run goes on under a launcher that writes it.
 bool run_goes_on(const std::filesystem::path& folder);
 

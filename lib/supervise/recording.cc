@@ -14,6 +14,8 @@
 #include "session/session_reader.h"
 #include "supervise/hang_watch.h"
 #include "supervise/recorded_processes.h"
+#include "supervise/reruns/device_pass.h"
+#include "supervise/tools/failing_code.h"
 #include "supervise/watched_lines.h"
 
 namespace cudadiag::supervise {
@@ -155,9 +157,6 @@ void Recording::read_areas() {
   session_.processes = read_processes(arena(), writer(), session_);
   if (writer_ && options_.full_log) session::attach_logs(writer_->pass_folder(), session_.processes);
   if (writer_ && !options_.watch.empty()) session::attach_deliveries(writer_->pass_folder(), session_.processes);
-  if (writer_ && options_.record.once) {
-    manifest_.passes.front().dump = session_.manifest.passes.front().dump = find_dump(writer_->pass_folder());
-  }
   const double start = std::chrono::duration<double>(started_at_.time_since_epoch()).count();
   for (session::Manifest* manifest : {&manifest_, &session_.manifest}) {
     manifest->passes.front().failed_after = first_freeze(session_.processes, start);
@@ -176,6 +175,13 @@ void Recording::read_hang(double seconds) {
 void Recording::note_failures(std::vector<session::Failure> failures) {
   for (const session::Failure& failure : failures) manifest_.notes.push_back(failure.what);
   failures_ = std::move(failures);
+}
+
+void Recording::take_own_dump(launch::SignalRelay& relay) {
+  if (!writer_ || !options_.record.once) return;
+  session::Pass& pass = manifest_.passes.front();
+  pass.dump = find_dump(writer_->pass_folder());
+  if (auto failure = store_failing_code(pass.dump, *writer_, options_.command, relay)) not_stored_ = std::move(failure);
 }
 
 void Recording::note_end(const RunEnd& end) {

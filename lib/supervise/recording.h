@@ -13,6 +13,7 @@
 #include "diagnose/session_state.h"
 #include "launch/arena.h"
 #include "launch/environment.h"
+#include "launch/process.h"
 #include "session/session_writer.h"
 #include "supervise/full_log.h"
 
@@ -91,6 +92,8 @@ class Recording {
   void add_races(session::Races races) { races_ = std::move(races); }
   // The target was ended from here, at this.
   void note_early_end(session::CutShort at) { manifest_.passes.front().cut_short = at; }
+  // Takes the GPU core dump that the target has left, where it was to leave one. Before note_end().
+  void take_own_dump(launch::SignalRelay& relay);
   // The target has ended, and the session is all that it recorded.
   void note_end(const RunEnd& end);
 

@@ -95,7 +95,7 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
     testimony.unfinished = left_a_dump_unfinished(session.folder / pass.folder / session::kOutputFile);
   }
   if (!is_plain_name(pass.dump)) return;
-  const std::filesystem::path path = session.folder / pass.folder / pass.dump;
+  const std::filesystem::path path = session::present_folder(session.folder) / pass.folder / pass.dump;
   testimony.dump = path.string();
   const auto read = evidence::read_core(path);
   if (const auto* unreadable = std::get_if<evidence::Unreadable>(&read)) {
@@ -132,6 +132,10 @@ DeviceTestimony device_testimony(const session::Session& session) {
         read_sanitizer(session, passes[i], testimony);
       reruns.push_back(&passes[i]);
     }
+  }
+  if (!testimony.device_pass && !passes.empty() && !passes.front().dump.empty()) {
+    testimony.device_pass = testimony.of_first_run = true;
+    read_dump(session, passes.front(), testimony);
   }
   for (const session::Pass* pass : reruns) {
     // Without torch.compile other kernels run.

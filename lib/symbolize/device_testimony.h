@@ -63,6 +63,7 @@ struct Printed {
 
 struct DeviceTestimony {
   bool device_pass = false;  // there was one
+  bool of_first_run = false;  // the dump is of the first run itself, whose recording the session has
   std::string dump;          // the core dump that was read; empty: none was written
   bool unfinished = false;   // the driver said that it began to write one, and not that it was done
   std::string unreadable;    // why the dump tells nothing: a sentence
@@ -76,7 +77,7 @@ struct DeviceTestimony {
 
 inline constexpr std::size_t kDebuggerTextKept = std::size_t{1} << 20;
 
-// From the last device pass of `session`, and from its other reruns.
+// From the last device pass of `session`, else from the first run's own dump, and from its other reruns.
 DeviceTestimony device_testimony(const session::Session& session);
 
 }  // namespace cudadiag::symbolize

@@ -72,9 +72,12 @@ void tell_signal(int signal) {
 // Messages while the target runs. Writing them never waits for a reader.
 class RunSpeech : public supervise::RunListener {
  public:
-  RunSpeech(supervise::Recording& recording, RunReport& report) : recording_(recording), report_(report) {}
+  RunSpeech(supervise::Recording& recording, RunReport& report, bool ends_at_freeze)
+      : recording_(recording), report_(report), ends_at_freeze_(ends_at_freeze) {}
 
   void froze() override {
+    // The driver ends the program now, and the code of the failing kernel is yet to be read.
+    if (ends_at_freeze_) return;
     begin_on_own_row();
     guarded([&] { report_.report_freeze(); });
   }
@@ -96,6 +99,7 @@ class RunSpeech : public supervise::RunListener {
  private:
   supervise::Recording& recording_;
   RunReport& report_;
+  bool ends_at_freeze_;
   UnhurriedSpeech speech_;
 };
 
@@ -139,6 +143,7 @@ class WatchedRun {
     if (full_log_) guarded([&] { recording_.note_failures(full_log_->finish()); });
     if (races_) guarded([&] { recording_.add_races(races_->finish()); });
     recording_.note_input(input_.was_read());
+    guarded([&] { recording_.take_own_dump(*relay_); });
     guarded([&] {
       const launch::EndableWork endable;
       report_->finish({end(), target_->ends(), outliving_, relay_->interrupted()});
@@ -167,7 +172,7 @@ class WatchedRun {
     races_ = watch_races();
     full_log_ = keep_full_log();
     recording_.use_full_log(full_log_.get());
-    RunSpeech speech(recording_, *report_);
+    RunSpeech speech(recording_, *report_, options_.recording.record.once);
     if (options_.hang_after && recording_.arena() == nullptr) {
       say("--hang-after does nothing here, as there is no memory to watch the program by");
     }

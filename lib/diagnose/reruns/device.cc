@@ -152,7 +152,7 @@ class Matching {
   static bool async(const Finding& finding) { return analyse::is_asynchronous(finding.kind); }
 
   std::string why_unknown() const {
-    if (session_.manifest.passes.size() < 2) return "no rerun";
+    if (session_.manifest.passes.size() < 2 && !testimony_.of_first_run) return "no rerun";
     if (!testimony_.device_pass) return "no rerun for a core dump";
     if (!testimony_.unreadable.empty()) return testimony_.unreadable;
     if (!testimony_.cut_short.empty()) return "the rerun was cut short: " + testimony_.cut_short;
@@ -166,7 +166,8 @@ class Matching {
     Fit best_fit;
     for (Finding& finding : report_.findings) {
       if (!async(finding)) continue;
-      finding.device_unknown = "the core dump of the rerun is of another failure";
+      finding.device_unknown = testimony_.of_first_run ? "the core dump is of another failure"
+                                                       : "the core dump of the rerun is of another failure";
       const auto found = fit_of(failure, finding);
       if (!found || (best != nullptr && found->points <= best_fit.points)) continue;
       best = &finding;
@@ -174,7 +175,7 @@ class Matching {
     }
     if (best == nullptr) return disagree(failure);
     best->device = device_of(failure);
-    best->device->join = best_fit.words;
+    best->device->join = (testimony_.of_first_run ? "of this run: " : "") + best_fit.words;
     add_assertion(*best->device, failure);
   }
 
@@ -212,7 +213,8 @@ class Matching {
   void disagree(const DeviceFailure& failure) {
     const auto first = std::find_if(report_.findings.begin(), report_.findings.end(), async);
     if (first == report_.findings.end()) return;
-    std::string text = fmt::format("in the rerun for a core dump {} came from ", failure.exception);
+    std::string text = fmt::format("in the {} {} came from ",
+                                   testimony_.of_first_run ? "core dump" : "rerun for a core dump", failure.exception);
     if (failure.mangled.empty()) {
       text += fmt::format("a kernel that the dump does not name, at {}", place_of(failure));
     } else {

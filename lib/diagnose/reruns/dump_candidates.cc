@@ -9,6 +9,7 @@
 #include "analyse/forward_launches.h"
 #include "analyse/graphs/graph_nodes.h"
 #include "diagnose/resolved_site.h"
+#include "wire/core_dump.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -19,19 +20,24 @@ using symbolize::DeviceFailure;
 
 constexpr std::uint32_t kDeviceAssert = 710, kLaunchFailed = 719;
 
-// Whether the exception can be what the error is told of as: those that have an error of their own are told as that,
-// or as the one that names none.
-bool fits(const DeviceFailure& exception, std::uint32_t code) {
+// The error that an exception other than a failed assertion is told as, where it has one of its own.
+std::optional<std::uint32_t> own_error(const DeviceFailure& exception) {
   constexpr std::pair<std::string_view, std::uint32_t> kErrors[] = {
       {"Illegal Address", 700},     {"MMU Fault", 700},  {"Hardware Stack", 714},
       {"Illegal Instruction", 715}, {"Misaligned", 716}, {"Invalid Address Space", 717},
       {"Invalid PC", 718}};
-  if (exception.assertion || code == kDeviceAssert) return exception.assertion && code == kDeviceAssert;
-  if (code == kLaunchFailed) return true;
   for (const auto& [name, error] : kErrors) {
-    if (exception.exception.find(name) != std::string::npos) return code == error;
+    if (exception.exception.find(name) != std::string::npos) return error;
   }
-  return true;
+  return std::nullopt;
+}
+
+// Whether the exception can be what the error is told of as: those that have an error of their own are told as that,
+// or as the one that names none.
+bool fits(const DeviceFailure& exception, std::uint32_t code) {
+  if (exception.assertion || code == kDeviceAssert) return exception.assertion && code == kDeviceAssert;
+  const auto own = own_error(exception);
+  return code == kLaunchFailed || !own || code == *own;
 }
 
 const std::string* kernel_of(const ProcessRecord& record, const session::Site& site) {
@@ -135,6 +141,49 @@ class Weighing {
   symbolize::Symbolizer& symbolizer_;
 };
 
+// ---- the first run's own dump
+
+bool has_own_dump(const Failure& failure) {
+  const auto& properties = failure.process->record.properties;
+  const auto found = properties.find(wire::core_dump::kProperty);
+  return is_error_of_the_gpu(failure) && found != properties.end() && found->second == "written";
+}
+
+// The kernel of a launch, or of the node of a graph, is the dump's, with its dimensions.
+bool is_its_launch(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
+  if (candidate.node == nullptr) return is_its_kernel(exception, record, candidate);
+  const std::string* kernel = session::by_id(record.functions, session::kernel_id(record, *candidate.node));
+  return kernel != nullptr && *kernel == exception.mangled && may_be_same(exception.grid, candidate.node->grid) &&
+         may_be_same(exception.block_dim, candidate.node->block);
+}
+
+// The dump is of the operation that failed: of those that can have been running, its kernel leaves one or some.
+void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
+  failure.code = exception.assertion ? kDeviceAssert : own_error(exception).value_or(kLaunchFailed);
+  if (exception.mangled.empty() || failure.candidates.empty()) return;
+  const ProcessRecord& record = failure.process->record;
+  auto& candidates = failure.candidates;
+  const auto others = std::stable_partition(candidates.begin(), candidates.end(), [&](const auto& candidate) {
+    return is_its_launch(exception, record, candidate);
+  });
+  const auto named = others - candidates.begin();
+  if (named == 0) return;
+  const std::uint32_t site = candidates.front().site();
+  const bool one_line = std::all_of(candidates.begin(), others, [&](const auto& each) { return each.site() == site; });
+  const bool all_known = failure.unlisted == 0 && !failure.records_lost;
+  candidates.erase(others, candidates.end());
+  failure.because = fmt::format("the GPU core dump of this run shows {} in a kernel of this name and these dimensions",
+                                exception.exception);
+  if (one_line && all_known) {
+    failure.grade = analyse::Grade::proven;
+    failure.because += named == 1 ? "; no other such launch can have been running"
+                                  : fmt::format("; which of {} launches of this line, is not known", named);
+    failure.call_not_known = named > 1;
+  } else {
+    failure.because += fmt::format("; {} launches with them can have been running", named);
+  }
+}
+
 // Whether the last rerun ran another text than the first run: a kernel's name then says nothing about the first run's
 // lines.
 bool ran_another_text(const session::Session& session) {
@@ -148,6 +197,12 @@ bool ran_another_text(const session::Session& session) {
 
 void weigh_by_dump(std::vector<Failure>& failures, const symbolize::DeviceTestimony& testimony,
                    const session::Session& session, symbolize::Symbolizer& symbolizer) {
+  if (testimony.of_first_run) {
+    for (Failure& failure : failures) {
+      if (testimony.failure && has_own_dump(failure)) prove_by_own_dump(failure, *testimony.failure);
+    }
+    return;
+  }
   if (!testimony.failure || testimony.failure->mangled.empty() || ran_another_text(session)) return;
   const auto is_proven = [](const Failure& failure) {
     return is_error_of_the_gpu(failure) && failure.grade == analyse::Grade::proven;

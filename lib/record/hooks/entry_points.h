@@ -1,4 +1,4 @@
-// The driver's entry points that the recorder can stand in for: for each a wrapper of the same type, which tells of the
+// The driver's and the runtime's entry points that the recorder can stand in for: for each a wrapper of the same type, which tells of the
 // call before and after it, and the driver's own function, which the wrapper calls.
 //
 // A name stands for one version of a function and thus for one type: cuGetProcAddress may give another version for the
@@ -17,6 +17,8 @@ struct EntryPoint {
   void** original;        // null: this driver has no such function
 };
 
-std::span<const EntryPoint> entry_points();
+std::span<const EntryPoint> driver_entry_points();
+// Of a libcudart.so. One that is linked into the program has no entry points.
+std::span<const EntryPoint> runtime_entry_points();
 
 }  // namespace cudadiag::record

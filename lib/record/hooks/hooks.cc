@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
+#include <tuple>
+#include <utility>
 
 #include "record/calls/calls.h"
 #include "record/calls/graph_calls.h"
@@ -69,7 +72,7 @@ const Parameters& as(const CUpti_CallbackData& data) {
 }
 
 bool succeeded(const CUpti_CallbackData& data) {
-  return *static_cast<const CUresult*>(data.functionReturnValue) == CUDA_SUCCESS;
+  return *static_cast<const std::uint32_t*>(data.functionReturnValue) == 0;
 }
 
 thread_local constinit CUcontext t_context = nullptr;
@@ -83,9 +86,9 @@ Redirection Hooks::redirect_early(void (*initialised)()) {
   g_redirection = redirect_driver();
   if (g_redirection.outcome == Redirection::Outcome::done) {
     g_initialised = initialised;
-    Passage::watch(CUPTI_DRIVER_TRACE_CBID_cuInit);
-    Passage::watch(CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress);
-    Passage::watch(CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2);
+    Passage::watch(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuInit);
+    Passage::watch(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress);
+    Passage::watch(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2);
   }
   return g_redirection;
 }
@@ -95,21 +98,24 @@ Redirection Hooks::start(CUpti_CallbackFunc callback, const DriverApi& driver) {
   driver_ = driver;
   if (g_redirection.outcome != Redirection::Outcome::done) g_redirection = redirect_driver();
   if (g_redirection.outcome == Redirection::Outcome::done) {
+    redirect_runtime();
     g_hooks = this;
-    Passage::watch(CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress);
-    Passage::watch(CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2);
+    Passage::watch(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress);
+    Passage::watch(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2);
   }
   return g_redirection;
 }
 
 void Hooks::enable(CUpti_CallbackDomain domain, std::uint32_t id) {
-  if (domain == CUPTI_CB_DOMAIN_DRIVER_API && id < Passage::kMostCalls) Passage::watch(id);
+  const bool of_call = domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API;
+  if (of_call && id < Passage::kMostCalls) Passage::watch(domain, id);
   if (domain == CUPTI_CB_DOMAIN_RESOURCE && id < resources_.size()) resources_[id] = true;
 }
 
 std::string_view Hooks::call_name(CUpti_CallbackDomain domain, std::uint32_t id) const {
-  if (domain != CUPTI_CB_DOMAIN_DRIVER_API) return {};
-  const auto all = entry_points();
+  const auto all = domain == CUPTI_CB_DOMAIN_DRIVER_API    ? driver_entry_points()
+                   : domain == CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_entry_points()
+                                                           : std::span<const EntryPoint>();
   const auto found = std::find_if(all.begin(), all.end(), [&](const EntryPoint& each) { return each.call == id; });
   return found == all.end() || *found->original == nullptr ? std::string_view() : found->name;
 }
@@ -151,7 +157,7 @@ std::uint32_t Hooks::number_of(CUcontext context) {
   return known != 0 ? known : next_uid_.fetch_add(1);
 }
 
-Hooks::Current Hooks::current() {
+std::pair<CUcontext, std::uint32_t> Hooks::current() {
   CUcontext context = nullptr;
   if (driver_.ctx_get_current == nullptr || driver_.ctx_get_current(&context) != CUDA_SUCCESS) context = nullptr;
   if (context == nullptr) return {};
@@ -338,49 +344,50 @@ void Hooks::graph_copied(CUgraph original, CUgraph copy, int depth) {
 
 // ---- a call
 
-Passage::Passage(std::uint32_t call, const char* name, const void* parameters) : call_(call) {
+Passage::Passage(CUpti_CallbackDomain domain, std::uint32_t call, const char* name, const void* parameters)
+    : domain_(domain), call_(call) {
   data_.functionName = name;
   data_.functionParams = parameters;
   data_.functionReturnValue = &result_;
   data_.symbolName = nullptr;
+  data_.context = nullptr;
+  data_.contextUid = 0;
   data_.correlationData = nullptr;
   data_.correlationId = 0;
   data_.callbackSite = CUPTI_API_ENTER;
-  result_ = CUDA_SUCCESS;
   Hooks* hooks = g_hooks;
   told_ = hooks != nullptr;
   if (!told_) [[unlikely]]
     return;
-  const Hooks::Current current = hooks->current();
-  data_.context = current.context;
-  data_.contextUid = current.uid;
-  hooks->callback_(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, call, &data_);
-  if (kEffects[call] != Effect::none) [[unlikely]]
+  // Of a runtime's call the context matters only if it fails.
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) [[likely]]
+    std::tie(data_.context, data_.contextUid) = hooks->current();
+  hooks->callback_(nullptr, domain, call, &data_);
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API && kEffects[call] != Effect::none) [[unlikely]]
     hooks->before(call, data_);
 }
 
-CUresult Passage::leave(CUresult result) {
+std::uint32_t Passage::leave(std::uint32_t result) {
   result_ = result;
   data_.callbackSite = CUPTI_API_EXIT;
   Hooks* hooks = g_hooks;
   if (!told_) [[unlikely]] {
-    if (call_ == CUPTI_DRIVER_TRACE_CBID_cuInit && result == CUDA_SUCCESS && g_initialised != nullptr) g_initialised();
+    // Before the recorder is there.
+    if (call_ == CUPTI_DRIVER_TRACE_CBID_cuInit && result == 0 && g_initialised != nullptr) g_initialised();
     void** given = call_ == CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress      ? as<cuGetProcAddress_params>(data_).pfn
                    : call_ == CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2 ? as<cuGetProcAddress_v2_params>(data_).pfn
                                                                           : nullptr;
-    if (result == CUDA_SUCCESS && given != nullptr && *given != nullptr) *given = wrapper_of(*given);
+    if (result == 0 && given != nullptr && *given != nullptr) *given = wrapper_of(*given);
     return result;
   }
-  if (!driver_call(call_).only_issues) [[unlikely]] {
-    const Hooks::Current current = hooks->current();
-    data_.context = current.context;
-    data_.contextUid = current.uid;
-  }
-  if (kEffects[call_] != Effect::none) [[unlikely]]
+  const bool of_driver = domain_ == CUPTI_CB_DOMAIN_DRIVER_API;
+  if (of_driver ? !driver_call(call_).only_issues : result != 0) [[unlikely]]
+    std::tie(data_.context, data_.contextUid) = hooks->current();
+  if (of_driver && kEffects[call_] != Effect::none) [[unlikely]]
     hooks->after(call_, data_);
-  if (hooks->captures_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+  if (of_driver && hooks->captures_.load(std::memory_order_relaxed) != 0) [[unlikely]]
     hooks->after_captured(call_, data_);
-  hooks->callback_(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, call_, &data_);
+  hooks->callback_(nullptr, domain_, call_, &data_);
   return result;
 }
 

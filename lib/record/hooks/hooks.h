@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "record/cupti/driver_api.h"
 #include "record/hooks/redirection.h"
@@ -38,13 +39,10 @@ class Hooks {
 
  private:
   friend class Passage;
-  struct Current {
-    CUcontext context;
-    std::uint32_t uid;
-  };
   static constexpr std::size_t kContexts = 64;
 
-  Current current();
+  // The calling thread's context and its number; null and 0: it has none.
+  std::pair<CUcontext, std::uint32_t> current();
   std::uint32_t number_of(CUcontext context);
   void meet(CUcontext context, std::uint32_t uid);
   void context_ends(CUcontext context);

@@ -17,25 +17,33 @@ class Passage {
   static constexpr std::uint32_t kMostCalls = 1024;
 
   // False: the call is nobody's concern, or one of our own.
-  static bool is_watched(std::uint32_t call) {
-    return watched_[call].load(std::memory_order_relaxed) && !t_this.inside;
+  static bool is_watched(CUpti_CallbackDomain domain, std::uint32_t call) {
+    return place(domain, call).load(std::memory_order_relaxed) && !t_this.inside;
   }
-  static void watch(std::uint32_t call) { watched_[call].store(true, std::memory_order_relaxed); }
+  static void watch(CUpti_CallbackDomain domain, std::uint32_t call) {
+    place(domain, call).store(true, std::memory_order_relaxed);
+  }
 
   // ENTER. `parameters` are CUPTI's structure of the call.
-  [[gnu::hot, gnu::noinline]] Passage(std::uint32_t call, const char* name, const void* parameters);
-  // EXIT. Returns what the program is to get.
-  [[gnu::hot, gnu::noinline]] CUresult leave(CUresult result);
+  [[gnu::hot, gnu::noinline]] Passage(CUpti_CallbackDomain domain, std::uint32_t call, const char* name,
+                                      const void* parameters);
+  // EXIT. `result`, a CUresult or a cudaError_t, is what the program gets.
+  [[gnu::hot, gnu::noinline]] std::uint32_t leave(std::uint32_t result);
   Passage(const Passage&) = delete;
   Passage& operator=(const Passage&) = delete;
 
  private:
-  inline static constinit std::array<std::atomic<bool>, kMostCalls> watched_{};
+  static std::atomic<bool>& place(CUpti_CallbackDomain domain, std::uint32_t call) {
+    return watched_[domain == CUPTI_CB_DOMAIN_RUNTIME_API ? 1 : 0][call];
+  }
 
+  inline static constinit std::array<std::array<std::atomic<bool>, kMostCalls>, 2> watched_{};
+
+  CUpti_CallbackDomain domain_;
+  std::uint32_t call_;
+  std::uint32_t result_ = 0;
   bool told_;  // of the ENTER
   CUpti_CallbackData data_;
-  std::uint32_t call_;
-  CUresult result_;
 };
 
 }  // namespace cudadiag::record

@@ -70,9 +70,22 @@ class Writable {
 
 bool find_driver(LoadedModule& module) {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  void* inside = library == nullptr ? nullptr : dlsym(library, "cuInit");
+  // Which may be the wrapper by now.
+  void* inside = library == nullptr ? nullptr : original_of(dlsym(library, "cuInit"));
   if (library != nullptr) dlclose(library);
   return inside != nullptr && Modules::find(reinterpret_cast<std::uintptr_t>(inside), module);
+}
+
+// Of a version whose types are known.
+bool find_runtime(LoadedModule& module) {
+  for (const char* name : {"libcudart.so.13", "libcudart.so.12"}) {
+    void* library = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
+    if (library == nullptr) continue;
+    void* inside = dlsym(library, "cudaMalloc");
+    dlclose(library);
+    return inside != nullptr && Modules::find(reinterpret_cast<std::uintptr_t>(inside), module);
+  }
+  return false;
 }
 
 // The protection of the page of an address, once the module is bound.
@@ -93,7 +106,7 @@ int protection_at(std::span<const ElfW(Phdr)> segments, std::uintptr_t bias, std
 
 // ---- the driver's symbols
 
-bool redirect_symbols(const LoadedModule& module) {
+bool redirect_symbols(const LoadedModule& module, std::span<const EntryPoint> all) {
   LoadedLibrary library;
   if (!library.read(module)) return false;
   struct Found {
@@ -101,9 +114,9 @@ bool redirect_symbols(const LoadedModule& module) {
   };
   const Scratch<Found> found;
   if (!found) return false;
-  const auto all = entry_points();
+  const std::size_t before = g_count;
   std::uintptr_t begin = UINTPTR_MAX, end = 0;
-  for (std::size_t i = 0; i < all.size() && i < kMostEntryPoints; ++i) {
+  for (std::size_t i = 0; i < all.size() && g_count < kMostEntryPoints; ++i) {
     auto* symbol = const_cast<ElfW(Sym)*>(library.symbol(all[i].name));
     if (symbol == nullptr) continue;
     const std::uintptr_t original = module.bias + symbol->st_value;
@@ -118,7 +131,7 @@ bool redirect_symbols(const LoadedModule& module) {
     begin = std::min(begin, reinterpret_cast<std::uintptr_t>(symbol));
     end = std::max(end, reinterpret_cast<std::uintptr_t>(symbol + 1));
   }
-  if (g_count == 0) return false;
+  if (g_count == before) return false;
   const auto by_address = [](const Redirected& a, const Redirected& b) { return a.from < b.from; };
   std::sort(g_by_original.begin(), g_by_original.begin() + static_cast<std::ptrdiff_t>(g_count), by_address);
   std::sort(g_by_wrapper.begin(), g_by_wrapper.begin() + static_cast<std::ptrdiff_t>(g_count), by_address);
@@ -171,7 +184,7 @@ class WrittenPages {
 };
 
 struct Rewriting {
-  std::uintptr_t driver, own;  // their biases
+  std::uintptr_t library, own;  // their biases
   std::uintptr_t lowest, highest;
   WrittenPages pages;
   std::size_t replaced = 0;
@@ -194,7 +207,7 @@ void rewrite_page(const dl_phdr_info& info, std::uintptr_t begin, std::uintptr_t
 
 int rewrite_module(dl_phdr_info* info, std::size_t, void* data) {
   auto& work = *static_cast<Rewriting*>(data);
-  if (info->dlpi_addr == work.driver || info->dlpi_addr == work.own) return 0;
+  if (info->dlpi_addr == work.library || info->dlpi_addr == work.own) return 0;
   for (const auto& segment : std::span(info->dlpi_phdr, info->dlpi_phnum)) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) == 0) continue;
     const std::uintptr_t begin = (info->dlpi_addr + segment.p_vaddr + 7) / 8 * 8;
@@ -208,10 +221,10 @@ int rewrite_module(dl_phdr_info* info, std::size_t, void* data) {
   return 0;
 }
 
-std::size_t rewrite_handed_out(const LoadedModule& driver) {
+std::size_t rewrite_handed_out(const LoadedModule& library) {
   LoadedModule own;
   if (!Modules::find(reinterpret_cast<std::uintptr_t>(&rewrite_module), own)) return 0;
-  Rewriting work{driver.bias, own.bias, g_by_original[0].from, g_by_original[g_count - 1].from, {}};
+  Rewriting work{library.bias, own.bias, g_by_original[0].from, g_by_original[g_count - 1].from, {}};
   dl_iterate_phdr(rewrite_module, &work);
   return work.replaced;
 }
@@ -225,11 +238,17 @@ Redirection redirect_driver() {
   LoadedModule driver;
   if (!find_driver(driver)) return done;
   done.outcome = Redirection::Outcome::refused;
-  if (!redirect_symbols(driver)) return done;
+  if (!redirect_symbols(driver, driver_entry_points())) return done;
   done.outcome = Redirection::Outcome::done;
   done.symbols = g_count;
   done.replaced = rewrite_handed_out(driver);
   return done;
+}
+
+void redirect_runtime() {
+  const Uncancelled uncancelled;
+  LoadedModule runtime;
+  if (find_runtime(runtime) && redirect_symbols(runtime, runtime_entry_points())) rewrite_handed_out(runtime);
 }
 
 void* original_of(void* function) {

@@ -26,6 +26,9 @@ struct Redirection {
 // Once a process, from the thread that holds no lock of ours; it asks the dynamic linker and reads /proc/self/pagemap.
 Redirection redirect_driver();
 
+// Likewise for a libcudart.so that the process has, if it has one, after the driver.
+void redirect_runtime();
+
 // The driver's function behind a wrapper; any other address as it is.
 void* original_of(void* function);
 // The wrapper of a function of the driver; any other address as it is.

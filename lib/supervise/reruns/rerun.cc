@@ -19,6 +19,7 @@
 #include "supervise/reruns/dump_request.h"
 #include "supervise/reruns/rerun_listener.h"
 #include "supervise/reruns/rerun_watch.h"
+#include "supervise/tools/failing_code.h"
 #include "supervise/tools/disassembly.h"
 #include "supervise/tools/external_tools.h"
 #include "symbolize/file_time.h"
@@ -204,15 +205,8 @@ class Leavings {
         spec_.isolated ? find_dump(folder) : collect_dump(folder, session_.manifest.working_directory, since);
   }
 
-  // Stores what the report needs to find the failing address, because a report runs no tools.
   void take_code(const session::Pass& pass, launch::SignalRelay& relay) {
-    if (pass.dump.empty()) return;
-    const auto read = evidence::read_core(writer_.pass_folder() / pass.dump);
-    const auto* core = std::get_if<evidence::Testimony>(&read);
-    if (core == nullptr || !core->failure || !core->failure->code || !core->failure->state) return;
-    const std::string tool = find_disassembler(session_.manifest.command);
-    const std::string text = disassembled(*core->failure->code, tool, relay);
-    if (!text.empty()) store(writer_.store_text(writer_.pass_folder() / session::kCodeFile, text));
+    store(store_failing_code(pass.dump, writer_, session_.manifest.command, relay));
   }
 
  private:

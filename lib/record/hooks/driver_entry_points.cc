@@ -43,11 +43,11 @@ template <std::uint32_t kPlace, std::uint32_t kCall, typename Parameters, typena
 struct Wrapper<kPlace, kCall, Parameters, CUresult (*)(Arguments...)> {
   static CUresult CUDAAPI call(Arguments... arguments) {
     const auto original = reinterpret_cast<CUresult (*)(Arguments...)>(g_originals[kPlace]);
-    if (!Passage::is_watched(kCall)) return original(arguments...);
+    if (!Passage::is_watched(CUPTI_CB_DOMAIN_DRIVER_API, kCall)) return original(arguments...);
     // CUPTI's structures have the arguments in their order.
     Parameters parameters{arguments...};
-    Passage passage(kCall, kNames[kPlace], &parameters);
-    return passage.leave(original(arguments...));
+    Passage passage(CUPTI_CB_DOMAIN_DRIVER_API, kCall, kNames[kPlace], &parameters);
+    return static_cast<CUresult>(passage.leave(original(arguments...)));
   }
 };
 
@@ -67,6 +67,6 @@ const EntryPoint kEntryPoints[] = {
 
 }  // namespace
 
-std::span<const EntryPoint> entry_points() { return kEntryPoints; }
+std::span<const EntryPoint> driver_entry_points() { return kEntryPoints; }
 
 }  // namespace cudadiag::record
