@@ -71,7 +71,11 @@ const char* remedy_for(const std::string& note) {
 
 std::vector<Note> degraded_notes(const session::Process& process, bool several) {
   std::vector<Note> notes;
-  for (const auto& note : process.record.notes) notes.push_back({note.code, note.text});
+  for (const auto& note : process.record.notes) {
+    const bool replaced = note.code.starts_with("cupti-") && !is_unrecorded(process);
+    notes.push_back(
+        {note.code, replaced ? "calls were watched by hooks, not by CUPTI (" + note.text + ")" : note.text});
+  }
   add_counts(process.record, notes);
   add_states(process.record, notes);
   add_why_unrecorded(process, notes);

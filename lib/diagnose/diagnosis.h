@@ -57,6 +57,7 @@ struct Launch {
   std::optional<std::uint64_t> process_ordinal, stream_ordinal, site_ordinal;
   bool shares_line = false;  // other call sites lie on its line: site_ordinal counts not all calls of the line
   std::uint32_t thread = 0;
+  bool by_hooks = false;                        // it was seen by hooks, not by CUPTI
   std::optional<GraphNode> graph_node;          // operation and kernel are this node's; the rest is the graph's launch
   std::optional<std::uint32_t> replay;          // launches of a graph and its nodes: which one of the executable graph
   std::optional<std::uint64_t> kernel_ordinal;  // among the kernels of the process, where all of them are known
@@ -81,6 +82,7 @@ struct Device {
   std::optional<std::array<std::uint32_t, 3>> block, thread;  // the first that failed; not known once it has exited
   std::optional<std::uint64_t> threads, blocks;               // how many failed
   bool asserted = false;
+  bool of_first_run = false;   // the core dump is the first run's own
   std::size_t assertions = 0;  // different ones that were printed; 0: the message is none's
   std::string join;            // how it fits the launch: "same kernel, grid and block"
   bool line_by_sanitizer = false, threads_by_sanitizer = false;  // compute-sanitizer's word, not the dump's

@@ -27,6 +27,11 @@ void add_place(Launch& launch, const Process& process, std::uint32_t stream, std
   if (const session::Context* entry = at(process.record.contexts, context)) launch.device = entry->device;
 }
 
+bool is_watched_by_hooks(const Process& process) {
+  const auto found = process.record.properties.find("watched_by");
+  return found != process.record.properties.end() && found->second == "hooks";
+}
+
 void add_kernel(Launch& launch, const std::string& mangled) {
   launch.mangled = mangled;
   launch.kernel = mangled.empty() ? "" : base::demangle(mangled);
@@ -67,6 +72,7 @@ std::string_view operation_word(const session::GraphNode& node) {
 Launch launch_of(const Process& process, const analyse::Candidate& candidate, const std::string& mangled) {
   const session::Operation& operation = *candidate.operation;
   Launch launch;
+  launch.by_hooks = is_watched_by_hooks(process);
   launch.operation = operation_word(operation.kind);
   add_kernel(launch, mangled);
   launch.grid = operation.grid;
@@ -103,6 +109,7 @@ Launch node_launch_of(const Process& process, const analyse::Candidate& candidat
 
 Launch launch_of(const Process& process, const session::Error& error, const std::string& mangled) {
   Launch launch;
+  launch.by_hooks = is_watched_by_hooks(process);
   launch.operation = (error.flags & wire::error::kLaunch) != 0 ? "kernel" : "call";
   add_kernel(launch, mangled);
   launch.grid = error.grid;

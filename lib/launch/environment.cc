@@ -44,12 +44,19 @@ std::string record_options(const RecordOptions& options) {
   out += options.python_stacks ? ",python=on" : ",python=off";
   out += options.native_stacks ? ",native=on" : ",native=off";
   if (options.races) out += ",races=on";
-  if (options.watch_by == WatchBy::hooks || options.once) out += ",watch=hooks";
+  const WatchBy way = options.once ? WatchBy::hooks : options.watch_by;
+  if (way != WatchBy::automatic) out += ",watch=" + word(way);
   if (options.once) out += ",once=on";
   return out;
 }
 
 }  // namespace
+
+std::string word(WatchBy way) { return way == WatchBy::cupti ? "cupti" : way == WatchBy::hooks ? "hooks" : ""; }
+
+WatchBy watch_by(const std::string& word) {
+  return word == "cupti" ? WatchBy::cupti : word == "hooks" ? WatchBy::hooks : WatchBy::automatic;
+}
 
 session::Result<fs::path> find_recorder() {
   std::error_code error;

@@ -10,14 +10,19 @@
 namespace cudadiag::launch {
 
 enum class Markers { sparse, dense, off };
-enum class WatchBy { cupti, hooks };
+// `automatic`: CUPTI, and hooks where it cannot be had.
+enum class WatchBy { automatic, cupti, hooks };
+
+// "cupti", "hooks"; empty: automatic, and so is any other word.
+std::string word(WatchBy way);
+WatchBy watch_by(const std::string& word);
 
 struct RecordOptions {
   Markers markers = Markers::sparse;
   bool python_stacks = true;
   bool native_stacks = true;
   bool races = false;
-  WatchBy watch_by = WatchBy::cupti;
+  WatchBy watch_by = WatchBy::automatic;
   // A GPU core dump is to come of the same run: watched by hooks, loaded with the program.
   bool once = false;
 };

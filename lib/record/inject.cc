@@ -61,7 +61,8 @@ Options read_options() {
   options.native = strstr(text, "native=off") == nullptr;
   options.folder = getenv(wire::environment::kSession);
   options.races = strstr(text, "races=on") != nullptr;
-  options.hooks = strstr(text, "watch=hooks") != nullptr;
+  if (strstr(text, "watch=hooks") != nullptr) options.watch_by = WatchBy::hooks;
+  if (strstr(text, "watch=cupti") != nullptr) options.watch_by = WatchBy::cupti;
   options.once = strstr(text, "once=on") != nullptr;
   return options;
 }

@@ -1,7 +1,7 @@
 #include "record/recorder.h"
 
-#include <stdio.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -57,7 +57,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
     snprintf(text, sizeof text, "%d.%d", version / 1000, version % 1000 / 10);
     interner_.property("cuda", text);
   }
-  if (!watch_.start(callback, driver_, interner_, options.hooks)) {
+  if (!watch_.start(callback, driver_, interner_, options.watch_by)) {
     area_.set_state(area::State::disabled);
     area_.wake_launcher();
     return true;
@@ -70,8 +70,8 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
 // Within the process, by the driver's interface: an environment variable would arm its children too.
 void Recorder::arm_core_dump() {
   char file[PATH_MAX];
-  const int written = snprintf(file, sizeof file, "%s/%d%s", options_.folder == nullptr ? "" : options_.folder, getpid(),
-                               wire::core_dump::kSuffix);
+  const int written = snprintf(file, sizeof file, "%s/%d%s", options_.folder == nullptr ? "" : options_.folder,
+                               getpid(), wire::core_dump::kSuffix);
   if (options_.folder == nullptr || written < 0 || static_cast<std::size_t>(written) >= sizeof file) {
     interner_.note("core-dump-off", "there is no folder for a GPU core dump");
     return;
@@ -140,7 +140,8 @@ void Recorder::open_window() {
 void Recorder::enable_callbacks() {
   // A CUPTI newer than the headers knows calls beyond their last one.
   constexpr std::uint32_t kMostCalls = 2048;
-  watching_launches_ = !runtimes_.hand_launches_on();
+  // Of a shared runtime hooks see them for next to nothing.
+  watching_launches_ = !runtimes_.hand_launches_on() || watch_.by_hooks();
   const auto is_left_out = [&](CUpti_CallbackDomain domain, std::uint32_t id) {
     const auto& all = Runtimes::kLeftOut;
     return domain == CUPTI_CB_DOMAIN_RUNTIME_API && !watching_launches_ &&

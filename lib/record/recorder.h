@@ -46,10 +46,10 @@ struct Options {
   MarkerMode markers = MarkerMode::sparse;
   bool python = true;
   bool native = true;
-  std::string_view window;       // wire/window.h; empty: nothing is waited for
-  bool hook = false;             // Python code of ours runs in the target
-  bool races = false;            // wire/race_record.h
-  bool hooks = false;            // watched by hooks, where CUPTI would do too
+  std::string_view window;  // wire/window.h; empty: nothing is waited for
+  bool hook = false;        // Python code of ours runs in the target
+  bool races = false;       // wire/race_record.h
+  WatchBy watch_by = WatchBy::automatic;
   bool once = false;             // the driver is to write a GPU core dump of this process when it fails
   const char* folder = nullptr;  // of the pass
 };

@@ -13,10 +13,13 @@
 
 namespace cudadiag::record {
 
+// `automatic`: CUPTI, and hooks where it cannot be had.
+enum class WatchBy { automatic, cupti, hooks };
+
 class Watch {
  public:
   // Leaves notes and properties about it. False: nobody tells.
-  bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, bool by_hooks);
+  bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, WatchBy way);
 
   bool by_hooks() const { return by_hooks_; }
   // At any time, also inside a callback.

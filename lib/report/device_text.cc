@@ -80,9 +80,13 @@ std::vector<std::string> device_lines(const diagnose::Finding& finding, const st
   } else if (!device.message.empty()) {
     lines.push_back(base::printable(device.message));
   } else if (device.asserted) {
-    lines.emplace_back("the text of the assertion is not in the rerun's output");
+    lines.emplace_back(device.of_first_run ? "the text of the assertion is in the program's own output, if anywhere"
+                                           : "the text of the assertion is not in the rerun's output");
   }
-  const std::string exception = device.exception.empty() ? "" : base::printable(device.exception) + " in a rerun; ";
+  const std::string exception =
+      device.exception.empty()
+          ? ""
+          : base::printable(device.exception) + (device.of_first_run ? " in this run; " : " in a rerun; ");
   lines.push_back(exception + base::printable(device.join));
   return lines;
 }

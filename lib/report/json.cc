@@ -59,6 +59,7 @@ Json of(const diagnose::Launch& launch) {
           {"process_ordinal", value_or_null(launch.process_ordinal)},
           {"stream_ordinal", value_or_null(launch.stream_ordinal)},
           {"site_ordinal", value_or_null(launch.site_ordinal)},
+          {"watched_by", launch.by_hooks ? "hooks" : "cupti"},
           {"thread", launch.thread},
           {"graph_node", graph_node(launch)}};
 }

@@ -228,7 +228,7 @@ std::string write_manifest(const Manifest& manifest) {
                    {"passes", std::move(passes)},
                    {"python_stacks", manifest.python_stacks},
                    {"native_stacks", manifest.native_stacks},
-                   {"by_hooks", manifest.by_hooks},
+                   {"watch_by", manifest.watch_by},
                    {"ends", std::move(ends)},
                    {"hang", or_null(manifest.hang)},
                    {"asked_to_end", manifest.asked_to_end},
@@ -262,7 +262,7 @@ Result<Manifest> parse_manifest(std::string_view text) {
   manifest.notes = texts_of(document, "notes");
   manifest.python_stacks = bool_of(document, "python_stacks", true);
   manifest.native_stacks = bool_of(document, "native_stacks", true);
-  manifest.by_hooks = bool_of(document, "by_hooks", false);
+  manifest.watch_by = text_of(document, "watch_by");
   manifest.input_read = bool_of(document, "input_read");
   manifest.hang = double_of(document, "hang");
   manifest.asked_to_end = bool_of(document, "asked_to_end");

@@ -61,7 +61,7 @@ session::Manifest first_manifest(const RecordingOptions& options, std::time_t no
   manifest.code_rules = options.code_rules;
   manifest.python_stacks = options.record.python_stacks;
   manifest.native_stacks = options.record.native_stacks;
-  manifest.by_hooks = options.record.watch_by == launch::WatchBy::hooks;
+  manifest.watch_by = launch::word(options.record.watch_by);
   manifest.started = iso_time(now);
   session::Pass record;
   record.kind = session::PassKind::record;

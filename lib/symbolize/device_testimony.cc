@@ -8,6 +8,7 @@
 #include "evidence/exceptions.h"
 #include "session/notes/witness.h"
 #include "session/session_folders.h"
+#include "wire/core_dump.h"
 
 namespace cudadiag::symbolize {
 namespace {
@@ -116,6 +117,23 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
   }
 }
 
+// Without a launcher no manifest names the dump: the process that it is of does.
+std::optional<session::Pass> first_run_with_dump(const session::Session& session) {
+  const auto& passes = session.manifest.passes;
+  if (!passes.empty()) return passes.front().dump.empty() ? std::nullopt : std::optional(passes.front());
+  for (const session::Process& process : session.processes) {
+    const auto& properties = process.record.properties;
+    const auto found = properties.find(wire::core_dump::kProperty);
+    if (found == properties.end() || found->second != "written") continue;
+    session::Pass pass;
+    pass.kind = session::PassKind::record;
+    pass.folder = session::word(session::PassKind::record);
+    pass.dump = std::to_string(process.pid) + wire::core_dump::kSuffix;
+    return pass;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 DeviceTestimony device_testimony(const session::Session& session) {
@@ -133,9 +151,9 @@ DeviceTestimony device_testimony(const session::Session& session) {
       reruns.push_back(&passes[i]);
     }
   }
-  if (!testimony.device_pass && !passes.empty() && !passes.front().dump.empty()) {
+  if (const auto first = first_run_with_dump(session); first && !testimony.device_pass) {
     testimony.device_pass = testimony.of_first_run = true;
-    read_dump(session, passes.front(), testimony);
+    read_dump(session, *first, testimony);
   }
   for (const session::Pass* pass : reruns) {
     // Without torch.compile other kernels run.

@@ -230,14 +230,14 @@ def colour_only_where_it_is_wanted(machine):
 
 def cupti_in_other_hands_is_said(machine):
     machine.plan("cupti=held")
-    result = machine.run(*program("ten_launches.py"))
+    result = machine.run(*program("ten_launches.py"), options=["--watch-by=cupti"])
     expect(result.returncode, 0, "status")
     expect_in("cudadiag: nothing was recorded: ", result.stderr, "message")
 
 
 def rerun_that_was_not_watched_says_nothing(machine):
     machine.plan(FAULT)
-    machine.run(*program("ten_launches.py"), options=["-o", "here"])
+    machine.run(*program("ten_launches.py"), options=["-o", "here", "--watch-by=cupti"])
     machine.plan(FAULT + "; cupti=held")
     machine.cudadiag("bisect", "-o", "here")
     report = machine.report("-o", "here")
@@ -252,7 +252,8 @@ def missing_cupti_is_said_with_a_remedy(machine):
     for library in ("libcupti.so.13", "libcupti.so.12"):
         (machine.folder / library).touch()  # found before any that the machine has, and no library
     search = f"LD_LIBRARY_PATH={machine.folder}:{machine.build / 'sim'}"
-    result = machine.run("env", "-u", "CUDADIAG_CUPTI", search, *program("ten_launches.py"))
+    result = machine.run("env", "-u", "CUDADIAG_CUPTI", search, *program("ten_launches.py"),
+                         options=["--watch-by=cupti"])
     expect((result.stdout, result.returncode), ("result 700\n", 3), "result")
     ours = [line for line in result.stderr.splitlines() if line.startswith("cudadiag: ")]
     expect(ours, ["cudadiag: nothing was recorded: no libcupti was found; install it (pip install nvidia-cuda-cupti) "

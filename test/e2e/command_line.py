@@ -500,7 +500,8 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
         lines = machine.cudadiag("doctor").stdout.splitlines()
         problem = next(i for i, line in enumerate(lines) if line.startswith("PROBLEM CUPTI "))
         fixes[plan] = lines[problem + 1].partition("fix: ")[2]
-        expect_in("; " + fixes[plan] + "\n", machine.run(machine.build / "targets/healthy").stderr, "the fix in a run")
+        expect_in("; " + fixes[plan] + "\n", machine.run(machine.build / "targets/healthy",
+                                                    options=["--watch-by=cupti"]).stderr, "the fix in a run")
     expect_in("another profiler holds CUPTI", fixes["cupti=held"], "fix")
     expect_in("not newer than the driver", fixes["cupti=too-new"], "fix")
 

@@ -53,7 +53,7 @@ def a_stream_is_one_whatever_context_is_current(machine):
 def where_nothing_was_recorded_no_race_is_denied(machine):
     for command, why in ((["true"], "the program did not use CUDA, as far as was recorded"),
                          ([machine.build / "targets/healthy"], "nothing was recorded: ")):
-        result = machine.cudadiag("races", "--", *command)
+        result = machine.cudadiag("races", "--watch-by=cupti", "--", *command)
         expect(result.returncode, 0, "status")
         expect_in("cudadiag: " + why, result.stderr, "what is said")
         expect(len(result.stderr.splitlines()), 1, "lines of " + result.stderr)

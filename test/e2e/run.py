@@ -35,11 +35,12 @@ import terminal
 import unasked
 import unrecorded
 import values
+import ways
 import witnesses
 from harness import Machine, expect, expect_in
 
 ROOMS = (backward_passes, cases, command_line, documents, eager, ends, full_log, hangs, isolation, lines, memory, processes,
-         races, reruns, scarcity, sessions, shapes, survival, terminal, unasked, unrecorded, values, witnesses)
+         races, reruns, scarcity, sessions, shapes, survival, terminal, unasked, unrecorded, values, ways, witnesses)
 
 
 def check_target(machine, name):

@@ -428,7 +428,8 @@ def nothing_is_claimed_where_nothing_was_recorded(machine):
 
 def run_that_was_not_watched_is_inconclusive(machine):
     machine.plan(FAULT + "; cupti=held")
-    expect(machine.run(*program("ten_launches.py"), options=["-o", "here"]).returncode, 3, "status")
+    by_cupti = "--watch-by=cupti"
+    expect(machine.run(*program("ten_launches.py"), options=["-o", "here", by_cupti]).returncode, 3, "status")
     report = machine.report("-o", "here")
     expect((report["verdict"], report["findings"]), ("inconclusive", []), "verdict")
     expect([note["code"] for note in report["notes"]], ["recorder-disabled", "cupti-held"], "notes")
@@ -438,7 +439,7 @@ def run_that_was_not_watched_is_inconclusive(machine):
     expect_in("nothing is known of it: the recorder stepped aside", machine.cudadiag("status", "-o", "here").stdout,
               "status")
     machine.plan("cupti=held")
-    expect(machine.run(*program("ten_launches.py"), options=["--json", "out.json"]).returncode, 0, "status")
+    expect(machine.run(*program("ten_launches.py"), options=["--json", "out.json", by_cupti]).returncode, 0, "status")
     clean = json.loads((machine.folder / "out.json").read_text())
     expect((clean["verdict"], machine.sessions()), ("inconclusive", []), "a run that ends well")
 

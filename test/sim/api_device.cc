@@ -87,6 +87,17 @@ extern "C" CUresult CUDAAPI cuLogsRegisterCallback(CUlogsCallback callback, void
   return CUDA_SUCCESS;
 }
 
+// With an injection library the driver takes the settings, and writes no dumps.
+extern "C" CUresult CUDAAPI cuCoredumpSetAttributeGlobal(CUcoredumpSettings setting, void* value, size_t* size) {
+  Gpu& gpu = Gpu::instance();
+  std::lock_guard lock(gpu.mutex);
+  if (setting == CU_COREDUMP_FILE) gpu.core_dump.file.assign(static_cast<const char*>(value), *size - 1);
+  if (setting == CU_COREDUMP_ENABLE_ON_EXCEPTION) {
+    gpu.core_dump.enabled = *static_cast<const bool*>(value) && std::getenv("CUDA_INJECTION64_PATH") == nullptr;
+  }
+  return CUDA_SUCCESS;
+}
+
 SIM_API(cuDriverGetVersion, nothing, (int* driverVersion), (driverVersion)) {
   *driverVersion = CUDA_VERSION;
   return CUDA_SUCCESS;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 #include <utility>
@@ -295,6 +296,12 @@ bool Gpu::step(CUstream_st& stream, Op& op) {
       return false;
     case Verdict::fault:
       tell_of_fault(stream, op);
+      if (core_dump.enabled && !plan.dump().empty()) {
+        // No call that waits returns any more.
+        std::error_code error;
+        std::filesystem::copy_file(plan.dump(), core_dump.file, error);
+        std::abort();
+      }
       fail(*stream.context, code, op.rule && op.rule->unseen);
       return false;  // the queue may be gone by now
     case Verdict::go:

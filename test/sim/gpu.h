@@ -22,6 +22,10 @@ class Gpu {
 
   std::mutex mutex;
   Plan plan;
+  struct {
+    bool enabled = false;
+    std::string file;
+  } core_dump;                                        // as cuCoredumpSetAttributeGlobal has it
   Memory memory;                                      // has a lock of its own
   std::vector<std::unique_ptr<CUctx_st>> primary;     // one per device
   std::vector<std::shared_ptr<Capture>> captures;     // going on

@@ -69,6 +69,10 @@ std::string Plan::parse_rule(const std::vector<std::string>& words, std::uint64_
     shared_ = true;
     return {};
   }
+  if (first.starts_with("dump=")) {
+    dump_ = first.substr(5);
+    return {};
+  }
   if (first.starts_with("devices=")) {
     const auto count = number(std::string_view(first).substr(8));
     if (!count || *count > 16) return "devices= wants 0 to 16";

@@ -67,6 +67,7 @@ class Plan {
   // Bytes of device memory; 0: as many as there are by default.
   std::uint64_t memory() const { return memory_; }
   CuptiPolicy cupti() const { return cupti_; }
+  const std::string& dump() const { return dump_; }  // file that a core dump is a copy of; empty: none is written
 
  private:
   std::string parse_rule(const std::vector<std::string>& words, std::uint64_t run);
@@ -80,6 +81,7 @@ class Plan {
   bool shared_ = false;
   std::uint64_t memory_ = 0;
   CuptiPolicy cupti_ = CuptiPolicy::normal;
+  std::string dump_;
 };
 
 }  // namespace sim

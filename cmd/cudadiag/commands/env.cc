@@ -56,6 +56,10 @@ void add_env(CLI::App& app, int& status) {
   auto* command = app.add_subcommand("env", "print the exports that record a program without cudadiag run");
   add_output(command, options->output);
   add_recording(command, options->record);
+  command
+      ->add_flag("--once", options->record.once,
+                 "take a GPU core dump of the process, which ends it at a GPU exception")
+      ->excludes(command->get_option("--watch-by"));
   command->callback([options, &status] { status = carry_out(*options); });
 }
 

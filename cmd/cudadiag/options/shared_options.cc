@@ -40,7 +40,8 @@ void add_recording(CLI::App* command, launch::RecordOptions& record) {
   const Words<launch::Markers> markers = {
       {"sparse", launch::Markers::sparse}, {"dense", launch::Markers::dense}, {"off", launch::Markers::off}};
   add_word(command, "--markers", record.markers, markers, "completion markers");
-  const Words<launch::WatchBy> watch_by = {{"cupti", launch::WatchBy::cupti}, {"hooks", launch::WatchBy::hooks}};
+  const Words<launch::WatchBy> watch_by = {
+      {"auto", launch::WatchBy::automatic}, {"cupti", launch::WatchBy::cupti}, {"hooks", launch::WatchBy::hooks}};
   add_word(command, "--watch-by", record.watch_by, watch_by, "how calls are seen");
   command->add_flag_callback(
       "--no-python-stacks", [&] { record.python_stacks = false; }, "record no Python stacks");

@@ -64,7 +64,7 @@ Fit fit(const DeviceFailure& failure, const Finding& finding, const Launch& laun
   // The number of a grid is not documented to count launches: it can speak for a launch, never against one.
   if (failure.grid_id && launch.kernel_ordinal == failure.grid_id) {
     ++fit.points;
-    fit.words += fmt::format("; kernel {} of its process in both runs", *failure.grid_id);
+    fit.words += fmt::format("; kernel {} of its process in both", *failure.grid_id);
   }
   if (!finding.standstill && failure.assertion != (finding.code == kDeviceAssert)) {
     fit.words += fmt::format("; the first run's error was {}", finding.code);
@@ -175,7 +175,8 @@ class Matching {
     }
     if (best == nullptr) return disagree(failure);
     best->device = device_of(failure);
-    best->device->join = (testimony_.of_first_run ? "of this run: " : "") + best_fit.words;
+    best->device->join = best_fit.words;
+    best->device->of_first_run = testimony_.of_first_run;
     add_assertion(*best->device, failure);
   }
 

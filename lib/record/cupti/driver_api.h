@@ -10,25 +10,25 @@ namespace cudadiag::record {
 struct DriverApi {
   bool load();
 
-  CUresult (*mem_host_register)(void*, size_t, unsigned) = nullptr;                                  // 4.0
-  CUresult (*mem_host_get_device_pointer)(CUdeviceptr*, void*, unsigned) = nullptr;                  // 3.2
-  CUresult (*stream_write_value32)(CUstream, CUdeviceptr, cuuint32_t, unsigned) = nullptr;           // _v2: 11.7
-  CUresult (*stream_is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;                       // 10.0
-  CUresult (*thread_exchange_capture_mode)(CUstreamCaptureMode*) = nullptr;                          // 10.1
-  CUresult (*stream_query)(CUstream) = nullptr;                                                      // 2.0
-  CUresult (*stream_get_id)(CUstream, unsigned long long*) = nullptr;                                // 12.0
-  CUresult (*stream_get_flags)(CUstream, unsigned*) = nullptr;                                       // 5.5
-  CUresult (*stream_get_ctx)(CUstream, CUcontext*) = nullptr;                                        // 9.2
-  CUresult (*ctx_get_current)(CUcontext*) = nullptr;                                                 // 4.0
-  CUresult (*ctx_push_current)(CUcontext) = nullptr;                                                 // 4.0
-  CUresult (*ctx_pop_current)(CUcontext*) = nullptr;                                                 // 4.0
-  CUresult (*ctx_get_id)(CUcontext, unsigned long long*) = nullptr;                                  // 12.0
-  CUresult (*device_primary_ctx_get_state)(CUdevice, unsigned*, int*) = nullptr;                     // 7.0
+  CUresult (*mem_host_register)(void*, size_t, unsigned) = nullptr;                         // 4.0
+  CUresult (*mem_host_get_device_pointer)(CUdeviceptr*, void*, unsigned) = nullptr;         // 3.2
+  CUresult (*stream_write_value32)(CUstream, CUdeviceptr, cuuint32_t, unsigned) = nullptr;  // _v2: 11.7
+  CUresult (*stream_is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;              // 10.0
+  CUresult (*thread_exchange_capture_mode)(CUstreamCaptureMode*) = nullptr;                 // 10.1
+  CUresult (*stream_query)(CUstream) = nullptr;                                             // 2.0
+  CUresult (*stream_get_id)(CUstream, unsigned long long*) = nullptr;                       // 12.0
+  CUresult (*stream_get_flags)(CUstream, unsigned*) = nullptr;                              // 5.5
+  CUresult (*stream_get_ctx)(CUstream, CUcontext*) = nullptr;                               // 9.2
+  CUresult (*ctx_get_current)(CUcontext*) = nullptr;                                        // 4.0
+  CUresult (*ctx_push_current)(CUcontext) = nullptr;                                        // 4.0
+  CUresult (*ctx_pop_current)(CUcontext*) = nullptr;                                        // 4.0
+  CUresult (*ctx_get_id)(CUcontext, unsigned long long*) = nullptr;                         // 12.0
+  CUresult (*device_primary_ctx_get_state)(CUdevice, unsigned*, int*) = nullptr;            // 7.0
   CUresult (*stream_get_capture_info)(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*, const CUgraphNode**,
                                       const CUgraphEdgeData**, size_t*) = nullptr;  // _v3: 12.3
   CUresult (*stream_get_capture_info_v2)(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*, const CUgraphNode**,
-                                         size_t*) = nullptr;  // 11.3
-  CUresult (*coredump_set_attribute_global)(CUcoredumpSettings, void*, size_t*) = nullptr;  // 12.1
+                                         size_t*) = nullptr;                                         // 11.3
+  CUresult (*coredump_set_attribute_global)(CUcoredumpSettings, void*, size_t*) = nullptr;           // 12.1
   CUresult (*ctx_get_device)(CUdevice*) = nullptr;                                                   // 2.0
   CUresult (*device_get_name)(char*, int, CUdevice) = nullptr;                                       // 2.0
   CUresult (*device_get_attribute)(int*, CUdevice_attribute, CUdevice) = nullptr;                    // 2.0

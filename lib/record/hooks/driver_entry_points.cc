@@ -2,10 +2,9 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <cuda_runtime_api.h>
-#include <generated_cuda_meta.h>
-
 #include <cupti_callbacks.h>
 #include <cupti_driver_cbid.h>
+#include <generated_cuda_meta.h>
 
 #include "record/hooks/entry_points.h"
 #include "record/hooks/passage.h"
@@ -52,10 +51,10 @@ struct Wrapper<kPlace, kCall, Parameters, CUresult (*)(Arguments...)> {
 };
 
 const EntryPoint kEntryPoints[] = {
-#define ENTRY(name, parameters, type)                                                                                \
-  {kNames[name##_place], CUPTI_DRIVER_TRACE_CBID_##name,                                                                            \
-   reinterpret_cast<void*>(                                                                                          \
-       &Wrapper<name##_place, CUPTI_DRIVER_TRACE_CBID_##name, parameters, decltype(&::type)>::call),                 \
+#define ENTRY(name, parameters, type)                                                                \
+  {kNames[name##_place], CUPTI_DRIVER_TRACE_CBID_##name,                                             \
+   reinterpret_cast<void*>(                                                                          \
+       &Wrapper<name##_place, CUPTI_DRIVER_TRACE_CBID_##name, parameters, decltype(&::type)>::call), \
    &g_originals[name##_place]},
 #define CALL(name, type) ENTRY(name, name##_params, type)
 #define BARE_CALL(name) ENTRY(name, NoParameters, name)

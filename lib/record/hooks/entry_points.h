@@ -11,10 +11,10 @@
 namespace cudadiag::record {
 
 struct EntryPoint {
-  const char* name;       // as libcuda exports it: "cuMemAlloc_v2"
-  std::uint32_t call;     // CUPTI's id of it
+  const char* name;    // as libcuda exports it: "cuMemAlloc_v2"
+  std::uint32_t call;  // CUPTI's id of it
   void* wrapper;
-  void** original;        // null: this driver has no such function
+  void** original;  // null: this driver has no such function
 };
 
 std::span<const EntryPoint> driver_entry_points();

@@ -122,7 +122,8 @@ bool redirect_symbols(const LoadedModule& module, std::span<const EntryPoint> al
     const std::uintptr_t original = module.bias + symbol->st_value;
     // Two names of one function: the first has it.
     const auto known = g_by_original.begin() + static_cast<std::ptrdiff_t>(g_count);
-    if (std::any_of(g_by_original.begin(), known, [&](const Redirected& each) { return each.from == original; })) continue;
+    if (std::any_of(g_by_original.begin(), known, [&](const Redirected& each) { return each.from == original; }))
+      continue;
     *all[i].original = reinterpret_cast<void*>(original);
     const auto wrapper = reinterpret_cast<std::uintptr_t>(all[i].wrapper);
     g_by_original[g_count] = {original, wrapper};

@@ -44,10 +44,10 @@ struct Wrapper<kPlace, kCall, Parameters, cudaError_t (*)(Arguments...)> {
 };
 
 const EntryPoint kEntryPoints[] = {
-#define ENTRY(name, version, parameters, type)                                                                \
-  {kNames[name##_place], CUPTI_RUNTIME_TRACE_CBID_##version,                                                  \
-   reinterpret_cast<void*>(                                                                                   \
-       &Wrapper<name##_place, CUPTI_RUNTIME_TRACE_CBID_##version, parameters, decltype(&::type)>::call),      \
+#define ENTRY(name, version, parameters, type)                                                           \
+  {kNames[name##_place], CUPTI_RUNTIME_TRACE_CBID_##version,                                             \
+   reinterpret_cast<void*>(                                                                              \
+       &Wrapper<name##_place, CUPTI_RUNTIME_TRACE_CBID_##version, parameters, decltype(&::type)>::call), \
    &g_originals[name##_place]},
 #define CALL(name, version, type) ENTRY(name, version, version##_params, type)
 #define BARE_CALL(name, version) ENTRY(name, version, NoParameters, name)

@@ -31,7 +31,7 @@ bool LoadedLibrary::read(const LoadedModule& module) {
   const auto place = [&](const ElfW(Dyn) & dynamic) {
     return dynamic.d_un.d_ptr < bias_ ? bias_ + dynamic.d_un.d_ptr : dynamic.d_un.d_ptr;
   };
-  const ElfW(Rela)* tables[2] = {};
+  const ElfW(Rela) * tables[2] = {};
   std::size_t sizes[2] = {};
   for (; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
     if (entry->d_tag == DT_RELA) tables[0] = reinterpret_cast<const ElfW(Rela)*>(place(*entry));

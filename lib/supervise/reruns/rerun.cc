@@ -86,7 +86,7 @@ session::Result<Start> recorded_start(const RerunSpec& spec, const session::Sess
   record.native_stacks = session.manifest.native_stacks;
   record.races = spec.kind == PassKind::races;
   // Races need the code of modules, which only CUPTI shows.
-  if (session.manifest.by_hooks && !record.races) record.watch_by = launch::WatchBy::hooks;
+  if (!record.races) record.watch_by = launch::watch_by(session.manifest.watch_by);
   // The first one waits for nothing, and is to tell the line.
   if (spec.kind == PassKind::eager) record.markers = launch::Markers::dense;
   Start start{session.manifest.command, {}, std::move(std::get<launch::Arena>(arena))};

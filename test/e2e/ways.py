@@ -1,0 +1,100 @@
+"""Runs that are watched by hooks, and single runs that take a core dump by themselves."""
+
+import json
+
+from harness import DATA, expect, expect_in, expect_success
+
+FAULT = "fault kernel=scale nth=3 code=700"
+
+
+def _answer(machine, target, *options):
+    machine.run(machine.build / "targets" / target, options=["-o", "here", "--rerun=never", *options])
+    report = machine.report("-o", "here")
+    return [(f["kind"], f["error"]["code"], f["location"]["line"], f["evidence"]["grade"], f["launch"]["kernel"],
+             f["launch"]["stream_ordinal"], f["launch"]["process_ordinal"], f["launch"]["graph_node"])
+            for f in report["findings"]]
+
+
+def hooks_give_the_answers_of_cupti(machine):
+    machine.plan(FAULT)
+    for target in ("third_of_ten", "two_streams", "event_wait", "graph_replay", "graph_added", "graph_conditional",
+                   "graph_updated", "device_reset", "per_thread_stream"):
+        by_cupti, by_hooks = (_answer(machine, target, f"--watch-by={way}") for way in ("cupti", "hooks"))
+        expect(by_hooks, by_cupti, target)
+
+
+def program_that_is_watched_by_hooks_prints_and_ends_as_before(machine):
+    for target in ("healthy", "many_threads", "thread_destructor", "many_streams", "signals"):
+        plain = machine.plain(machine.build / "targets" / target)
+        watched = machine.run(machine.build / "targets" / target, options=["--watch-by=hooks"])
+        expect((watched.stdout, watched.stderr, watched.returncode), (plain.stdout, plain.stderr, plain.returncode),
+               target)
+
+
+def hooks_watch_where_cupti_cannot(machine):
+    for plan, note in (("cupti=held", "cupti-held"), ("cupti=too-new", "cupti-refused")):
+        machine.plan(f"{FAULT}; {plan}")
+        result = machine.run(machine.build / "targets/third_of_ten", options=["-o", note, "--rerun=never"])
+        expect_in("third_of_ten.cc:10 ", result.stderr, plan)
+        report = machine.report("-o", note)
+        told = [each["text"] for each in report["notes"] if each["code"] == note]
+        expect([text.startswith("calls were watched by hooks, not by CUPTI (") for text in told], [True], f"{told}")
+        expect(report["findings"][0]["launch"]["watched_by"], "hooks", "watched by")
+        machine.plan(plan)
+        well = machine.run(machine.build / "targets/healthy")
+        expect((well.stdout, well.stderr, well.returncode), ("value 42\n", "", 0), "one that is well")
+
+
+def rerun_is_watched_as_the_user_chose(machine):
+    machine.plan(FAULT)
+    machine.run(machine.build / "targets/third_of_ten", options=["-o", "here", "--rerun=always", "--watch-by=hooks"])
+    report = machine.report("-o", "here")
+    expect(report["findings"][0]["evidence"]["grade"], "proven", "grade")
+    manifest = json.loads((machine.folder / "here/latest/manifest.json").read_text())
+    expect(manifest["watch_by"], "hooks", "the choice")
+
+
+def _dumping(machine):
+    return f"fault kernel=_Z15assert_positivePKi code=710; dump={DATA}/gpucore/assert.nvcudmp"
+
+
+def single_run_proves_the_line_by_its_own_dump(machine):
+    machine.plan(_dumping(machine))
+    result = machine.run(machine.build / "targets/dumped", options=["-o", "here", "--once"])
+    expect((result.stdout, result.returncode), ("", -6), "what is left of the program")
+    expect_in("cudadiag: device-side assert (710) in ", result.stderr, "first line")
+    expect_in("dumped.cc:11 ", result.stderr, "the line")
+    finding = machine.report("-o", "here")["findings"][0]
+    expect(finding["evidence"]["grade"], "proven", "grade")
+    expect((finding["device"]["file"].rpartition("/")[2], finding["device"]["line"]), ("cases.cu", 17), "device line")
+    expect(finding["reported_at"]["line"], 13, "the call that waits")
+    manifest = json.loads((machine.folder / "here/latest/manifest.json").read_text())
+    expect([each["name"] for each in manifest["passes"]], ["record"], "runs")
+
+
+def dump_of_another_kernel_proves_nothing(machine):
+    machine.plan(_dumping(machine).replace("_Z15assert_positivePKi", "scale"))
+    machine.run(machine.build / "targets/third_of_ten", options=["-o", "here", "--once"])
+    finding = machine.report("-o", "here")["findings"][0]
+    assert finding["evidence"]["grade"] != "proven" and finding["device"] is None, finding
+
+
+def single_run_of_a_program_that_is_well_changes_nothing(machine):
+    machine.environment["LD_PRELOAD"] = "/no/library.so"
+    plain = machine.plain(machine.build / "targets/healthy")
+    result = machine.run(machine.build / "targets/healthy", options=["--once"])
+    expect((result.stdout, result.returncode), (plain.stdout, 0), "result")
+    expect_in("/no/library.so", result.stderr, "what the user preloads is still asked for")
+    expect(machine.sessions(), [], "sessions")
+
+
+def library_that_the_program_opens_is_looked_for_where_the_program_says(machine):
+    for options in ([], ["--once"]):
+        result = machine.run(machine.build / "targets/opens_by_runpath", options=options)
+        expect((result.stdout, result.returncode), ("found\n", 0), f"with {options}")
+
+
+def single_run_excludes_what_it_cannot_do(machine):
+    for other in ("--races", "--watch-by=hooks"):
+        expect(machine.cudadiag("run", "--once", other, "--", "true").returncode, 125, f"status with {other}")
+    expect_success(machine.cudadiag("run", "--once", "--", "true"))

@@ -1,0 +1,15 @@
+// The third launch fails, of the kernel that test/data/gpucore/assert.nvcudmp is of; nothing asks about it before.
+// Plan: fault kernel=_Z15assert_positivePKi code=710; dump=…/assert.nvcudmp
+#include "driver.h"
+
+int main() {
+  Driver driver;
+  CUstream stream = driver.stream();
+  CUfunction fill = driver.kernel("fill"), checks = driver.kernel("_Z15assert_positivePKi");
+  LAUNCH(fill, stream);
+  LAUNCH(fill, stream);
+  cuLaunchKernel(checks, 2, 1, 1, 32, 1, 1, 0, stream, nullptr, nullptr);  // TRUE LINE
+  LAUNCH(fill, stream);
+  CHECK(cuStreamSynchronize(stream));  // REPORTED LINE
+  std::puts("done");
+}
