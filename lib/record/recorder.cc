@@ -1,11 +1,11 @@
 #include "record/recorder.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 
 #include "record/calls/driver_log.h"
 #include "record/calls/memory_calls.h"

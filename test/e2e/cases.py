@@ -252,8 +252,7 @@ def missing_cupti_is_said_with_a_remedy(machine):
     for library in ("libcupti.so.13", "libcupti.so.12"):
         (machine.folder / library).touch()  # found before any that the machine has, and no library
     search = f"LD_LIBRARY_PATH={machine.folder}:{machine.build / 'sim'}"
-    result = machine.run("env", "-u", "CUDADIAG_CUPTI", search, *program("ten_launches.py"),
-                         options=["--watch-by=cupti"])
+    result = machine.run("env", "-u", "CUDADIAG_CUPTI", search, *program("ten_launches.py"), options=["--watch-by=cupti"])
     expect((result.stdout, result.returncode), ("result 700\n", 3), "result")
     ours = [line for line in result.stderr.splitlines() if line.startswith("cudadiag: ")]
     expect(ours, ["cudadiag: nothing was recorded: no libcupti was found; install it (pip install nvidia-cuda-cupti) "

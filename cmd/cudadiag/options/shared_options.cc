@@ -47,7 +47,7 @@ void add_recording(CLI::App* command, launch::RecordOptions& record) {
       "--no-python-stacks", [&] { record.python_stacks = false; }, "record no Python stacks");
   command->add_flag_callback(
       "--no-native-stacks", [&] { record.native_stacks = false; }, "record no native stacks");
-  group(command, "Recording", {"--markers", "--no-python-stacks", "--no-native-stacks"});
+  group(command, "Recording", {"--watch-by", "--markers", "--no-python-stacks", "--no-native-stacks"});
 }
 
 void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {

@@ -7,9 +7,10 @@
 // the caller's own RUNPATH says.
 
 #include <dlfcn.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <climits>
 
 namespace {
 

@@ -19,9 +19,9 @@
 #include "supervise/reruns/dump_request.h"
 #include "supervise/reruns/rerun_listener.h"
 #include "supervise/reruns/rerun_watch.h"
-#include "supervise/tools/failing_code.h"
 #include "supervise/tools/disassembly.h"
 #include "supervise/tools/external_tools.h"
+#include "supervise/tools/failing_code.h"
 #include "symbolize/file_time.h"
 #include "wire/environment.h"
 
