@@ -11,18 +11,18 @@ using namespace cudadiag::sass;
 
 namespace {
 
-// Of a thread that has stopped there, with `known`: more than its registers is.
+// Of a thread that has stopped there. Without registers, all has to be computed.
 LaneState lane_at(std::uint32_t stands, bool known) {
   LaneState lane;
   lane.stands = stands;
-  lane.registers.assign(32, 0x1000);
-  if (!known) return lane;
-  lane.uniform_registers.assign(64, 0xffffffff);
-  lane.predicates = 0x55;
-  lane.uniform_predicates = 0x2;
   lane.lane = 31;
   lane.thread = {31, 1, 0};
   lane.block = {0xffffffff, 0, 2};
+  if (!known) return lane;
+  lane.registers.assign(32, 0x1000);
+  lane.uniform_registers.assign(64, 0xffffffff);
+  lane.predicates = 0x55;
+  lane.uniform_predicates = 0x2;
   return lane;
 }
 
@@ -61,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const KernelAccesses accesses = read_sass(text, bank, calls, zeros);
   for (const std::uint32_t parameter : {0, 8}) accesses.mode(parameter);
   const std::uint32_t offset = data[2] * 0x10u;
-  compute(text, bank, offset, {}, false);
-  compute(text, bank, offset, launch_of(text), true);
+  compute(text, bank, offset, {}, true);
+  compute(text, bank, offset, launch_of(text), false);
   return 0;
 }
