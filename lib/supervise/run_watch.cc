@@ -33,26 +33,31 @@ void RunWatch::hand_on_signals() {
   }
 }
 
-bool RunWatch::report_freeze(RunListener& listener, milliseconds& patience) {
+RunWatch::Freeze RunWatch::report_freeze(RunListener& listener, milliseconds& patience) {
   if (watcher_ && watcher_->take_freeze() && !report_at_) report_at_ = Clock::now() + kCourtesy;
-  if (!report_at_) return false;
+  if (!report_at_) return Freeze::none;
   const auto left = std::chrono::duration_cast<milliseconds>(*report_at_ - Clock::now());
   if (left.count() > 0) {
     patience = std::min(patience, left);
-    return false;
+    return Freeze::none;
   }
   report_at_.reset();
   if (onlookers_.full_log != nullptr) onlookers_.full_log->catch_up();
-  listener.froze();
-  return true;
+  if (!listener.froze()) return Freeze::reported;
+  end(listener);
+  return Freeze::ended;
+}
+
+void RunWatch::end(RunListener& listener) {
+  if (!end_target(target_, relay_, kGrace)) listener.cannot_end();
+  sent_ = {SIGTERM, SIGKILL};
 }
 
 bool RunWatch::end_hanging(RunListener& listener) {
   if (!hang_ || !hang_->look()) return false;
   if (onlookers_.full_log != nullptr) onlookers_.full_log->catch_up();
   listener.hangs(hang_->still_seconds());
-  if (!end_target(target_, relay_, kGrace)) listener.cannot_end();
-  sent_ = {SIGTERM, SIGKILL};
+  end(listener);
   return true;
 }
 
@@ -74,7 +79,9 @@ void RunWatch::wait(const Onlookers& onlookers, RunListener& listener) {
   while (!target_.reap()) {
     milliseconds patience = kLook;
     if (onlookers_.traces != nullptr) onlookers_.traces->look(target_);
-    if (report_freeze(listener, patience)) continue;
+    const Freeze freeze = report_freeze(listener, patience);
+    if (freeze == Freeze::ended) return;
+    if (freeze == Freeze::reported) continue;
     if (hang_) patience = std::min(patience, hang_->interval());
     if (end_hanging(listener)) return;
     if (const auto turn = listener.turns()) patience = std::min(patience, *turn);

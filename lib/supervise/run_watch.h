@@ -25,8 +25,8 @@ class RunListener {
   RunListener(const RunListener&) = delete;
   RunListener& operator=(const RunListener&) = delete;
 
-  // A process froze, and has had a second for its own messages.
-  virtual void froze() = 0;
+  // A process froze, and has had a second for its own messages. True: the target is to be ended.
+  virtual bool froze() = 0;
   // The GPU has made no progress for so many seconds, and the target is about to be ended.
   virtual void hangs(double seconds) = 0;
   // Not even SIGKILL ends the target: it is stuck inside the GPU's driver, and is left as it is.
@@ -65,8 +65,13 @@ class RunWatch {
   using Clock = std::chrono::steady_clock;
 
   void hand_on_signals();
-  // False: it is not yet time, and `patience` is at most what is left.
-  bool report_freeze(RunListener& listener, std::chrono::milliseconds& patience);
+  enum class Freeze {
+    none,  // or it is not yet time, and `patience` is at most what is left
+    reported,
+    ended,  // reported, and so was the target
+  };
+  Freeze report_freeze(RunListener& listener, std::chrono::milliseconds& patience);
+  void end(RunListener& listener);
   // True: it hung, and was ended.
   bool end_hanging(RunListener& listener);
   void end_racing(RunListener& listener);

@@ -1,6 +1,7 @@
 """Runs that are watched by hooks, and single runs that take a core dump by themselves."""
 
 import json
+import pathlib
 
 from harness import DATA, expect, expect_in, expect_success
 
@@ -98,3 +99,38 @@ def single_run_excludes_what_it_cannot_do(machine):
     for other in ("--races", "--watch-by=hooks"):
         expect(machine.cudadiag("run", "--once", other, "--", "true").returncode, 125, f"status with {other}")
     expect_success(machine.cudadiag("run", "--once", "--", "true"))
+
+
+def failure_is_told_to_those_who_want_to_hear_of_it(machine):
+    machine.plan(FAULT)
+    torchrun = machine.folder / "error.json"
+    machine.environment["TORCHELASTIC_ERROR_FILE"] = str(torchrun)
+    result = machine.run(machine.build / "targets/third_of_ten", options=[
+        "--on-failure", 'cp "$CUDADIAG_REPORT" got.json; echo "$CUDADIAG_REPORT" >where', "--termination-log", "log"])
+    expect(result.returncode, 1, "status")
+    line = json.loads((machine.folder / "got.json").read_text())["findings"][0]["location"]["line"]
+    expect(line, 10, "line in the report that the command was given")
+    expect(pathlib.Path((machine.folder / "where").read_text().strip()).exists(), False, "the report is left behind")
+    expect_in("third_of_ten.cc:10 ", (machine.folder / "log").read_text(), "termination log")
+    told = json.loads(torchrun.read_text())["message"]
+    expect_in("third_of_ten.cc:10", told["message"], "message for torchrun")
+    assert told["extraInfo"]["timestamp"].isdigit(), told
+    torchrun.write_text("the program's own")
+    machine.run(machine.build / "targets/third_of_ten")
+    expect(torchrun.read_text(), "the program's own", "error file that the program has written")
+
+
+def nobody_is_told_of_a_run_that_is_well(machine):
+    machine.environment["TORCHELASTIC_ERROR_FILE"] = str(machine.folder / "error.json")
+    machine.run(machine.build / "targets/healthy", options=["--on-failure", "touch told", "--termination-log", "log"])
+    expect([name for name in ("told", "log", "error.json") if (machine.folder / name).exists()], [], "files")
+
+
+def program_that_continues_after_its_failure_is_ended_where_the_user_asks(machine):
+    machine.plan("fault kernel=scale nth=3 code=700")
+    script = machine.folder / "service.sh"
+    script.write_text(f"{machine.build}/targets/caught_and_goes_on; exec tail -f /dev/null\n")
+    result = machine.run("sh", script, options=["--end-on-failure", "-o", "here"])
+    expect_in("ending the program, as --end-on-failure asks", result.stderr, "what is said")
+    expect(result.returncode, -15, "status")
+    expect(len(machine.report("-o", "here")["findings"]), 1, "findings")

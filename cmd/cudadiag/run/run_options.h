@@ -5,6 +5,7 @@
 #include <string>
 
 #include "report/text.h"
+#include "run/failure_sinks.h"
 #include "supervise/recording.h"
 #include "supervise/reruns/rerun_options.h"
 
@@ -22,6 +23,8 @@ struct RunOptions {
   RerunMode rerun_mode = RerunMode::ask;
   supervise::RerunOptions rerun;
   std::string arm;  // a session whose suspects this run waits for
+  FailureSinkOptions sinks;
+  bool end_on_failure = false;  // the program, once its failure is reported
   bool stop_on_race = false;
   bool tell_no_race = false;  // the user asked for races: report also that there are none
 };

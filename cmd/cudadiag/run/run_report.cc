@@ -26,7 +26,7 @@ const analyse::Note* find_note(const std::vector<analyse::Note>& notes, const ch
 }  // namespace
 
 RunReport::RunReport(supervise::Recording& recording, const RunOptions& options)
-    : recording_(recording), options_(options) {
+    : recording_(recording), options_(options), sinks_(options.sinks) {
   if (const auto& failure = recording.obstacle_to_keeping()) {
     say("no session will be kept: " + failure->what + "; " + failure->hint);
   }
@@ -54,6 +54,7 @@ void RunReport::tell(diagnose::Diagnosis report) {
   write_error_text(report::write_text(report, options));
   for (const diagnose::Finding& finding : report.findings) told_.insert(finding.pid);
   if (!report.findings.empty()) findings_ = true;
+  sinks_.tell(report);
 }
 
 void RunReport::report_freeze() {
@@ -104,6 +105,7 @@ void RunReport::finish(const supervise::RunEnd& end) {
   if (clean && !is_wanted) recording_.discard();
   if (recording_.writer() != nullptr) keep_session();
   tell_rest();
+  if (end.end.code != 0 || end.end.signal) FailureSinks::tell_torchrun(report());
   tell_end(end, may_have_kept);
 }
 

@@ -51,6 +51,7 @@ class RunReport {
 
   supervise::Recording& recording_;
   const RunOptions& options_;
+  FailureSinks sinks_;
   std::set<std::uint32_t> told_;  // processes whose failure has been reported
   bool findings_ = false;
   bool open_pairs_ = false;

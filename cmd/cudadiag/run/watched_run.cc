@@ -72,14 +72,17 @@ void tell_signal(int signal) {
 // Messages while the target runs. Writing them never waits for a reader.
 class RunSpeech : public supervise::RunListener {
  public:
-  RunSpeech(supervise::Recording& recording, RunReport& report, bool ends_at_freeze)
-      : recording_(recording), report_(report), ends_at_freeze_(ends_at_freeze) {}
+  RunSpeech(supervise::Recording& recording, RunReport& report, const RunOptions& options)
+      : recording_(recording), report_(report), options_(options) {}
 
-  void froze() override {
+  bool froze() override {
     // The driver ends the program now, and the code of the failing kernel is yet to be read.
-    if (ends_at_freeze_) return;
+    if (options_.recording.record.once) return false;
     begin_on_own_row();
     guarded([&] { report_.report_freeze(); });
+    if (!options_.end_on_failure || !report_.findings()) return false;
+    say("ending the program, as --end-on-failure asks");
+    return true;
   }
   void hangs(double seconds) override {
     begin_on_own_row();
@@ -99,7 +102,7 @@ class RunSpeech : public supervise::RunListener {
  private:
   supervise::Recording& recording_;
   RunReport& report_;
-  bool ends_at_freeze_;
+  const RunOptions& options_;
   UnhurriedSpeech speech_;
 };
 
@@ -172,7 +175,7 @@ class WatchedRun {
     races_ = watch_races();
     full_log_ = keep_full_log();
     recording_.use_full_log(full_log_.get());
-    RunSpeech speech(recording_, *report_, options_.recording.record.once);
+    RunSpeech speech(recording_, *report_, options_);
     if (options_.hang_after && recording_.arena() == nullptr) {
       say("--hang-after does nothing here, as there is no memory to watch the program by");
     }
