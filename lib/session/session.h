@@ -132,7 +132,7 @@ struct Manifest {
   std::string started;  // ISO 8601, UTC
   std::vector<Pass> passes;
   bool python_stacks = true, native_stacks = true;  // were to be recorded: in the reruns too, by which sites are known
-  std::string watch_by;  // "cupti" or "hooks": as the user chose, for reruns too; empty: either
+  std::string watch_by;                      // "cupti" or "hooks": as the user chose, for reruns too; empty: either
   std::map<std::uint32_t, ProcessEnd> ends;  // by pid: the process that was started, and orphans that were reaped
   std::vector<CodeRule> code_rules;          // of equally specific ones the later holds
   std::vector<GpuProcess> gpu_processes;
