@@ -73,6 +73,15 @@ def single_run_proves_the_line_by_its_own_dump(machine):
     expect([each["name"] for each in manifest["passes"]], ["record"], "runs")
 
 
+def dump_names_the_node_of_a_graph(machine):
+    machine.plan(_dumping(machine))
+    machine.run(machine.build / "targets/dumped_node", options=["-o", "here", "--once"])
+    finding = machine.report("-o", "here")["findings"][0]
+    expect((finding["kind"], finding["location"]["line"], finding["evidence"]["grade"]), ("graph_node", 13, "proven"),
+           "the node")
+    expect(finding["launch"]["graph_node"]["index"], 2, "its index")
+
+
 def dump_of_another_kernel_proves_nothing(machine):
     machine.plan(_dumping(machine).replace("_Z15assert_positivePKi", "scale"))
     machine.run(machine.build / "targets/third_of_ten", options=["-o", "here", "--once"])

@@ -141,6 +141,50 @@ class Weighing {
   symbolize::Symbolizer& symbolizer_;
 };
 
+// ---- nodes of a graph
+
+// The candidates are nodes of one launch, and all of its nodes that can be the one are among them.
+bool are_nodes_of_one_launch(const Failure& failure) {
+  const auto& candidates = failure.candidates;
+  return !candidates.empty() && failure.unlisted == 0 && !failure.records_lost &&
+         std::all_of(candidates.begin(), candidates.end(), [&](const analyse::Candidate& each) {
+           return each.node != nullptr && each.operation == candidates.front().operation;
+         });
+}
+
+bool is_of_its_node(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
+  const std::string* kernel = session::by_id(record.functions, session::kernel_id(record, *candidate.node));
+  return kernel != nullptr && *kernel == exception.mangled && may_be_same(exception.grid, candidate.node->grid) &&
+         may_be_same(exception.block_dim, candidate.node->block);
+}
+
+// Goes on to the nodes with the dump's kernel. True: these are of one line.
+bool name_node(Failure& failure, const DeviceFailure& exception, std::string_view dump) {
+  if (!are_nodes_of_one_launch(failure)) return false;
+  const ProcessRecord& record = failure.process->record;
+  const auto may_be = [&](const analyse::Candidate& candidate) {
+    return !candidate.alike || !candidate.same_shape || is_of_its_node(exception, record, candidate);
+  };
+  auto& candidates = failure.candidates;
+  const auto others = std::stable_partition(candidates.begin(), candidates.end(), may_be);
+  const auto named = others - candidates.begin();
+  if (named == 0) return false;
+  if (named == 1 && !is_of_its_node(exception, record, candidates.front())) {
+    failure.because += fmt::format("; a node of the line that is listed first may have the kernel of the {}", dump);
+    return false;
+  }
+  if (named > 1) {
+    failure.because += fmt::format("; {} lines made nodes with the kernel of the {}", named, dump);
+    return false;
+  }
+  const bool several = candidates.front().nodes > 1;
+  candidates.erase(others, candidates.end());
+  failure.kind = analyse::Kind::graph_node;
+  failure.because += fmt::format("; only the node{} of this line {} the kernel of the {}", several ? "s" : "",
+                                 several ? "have" : "has", dump);
+  return true;
+}
+
 // ---- the first run's own dump
 
 bool has_own_dump(const Failure& failure) {
@@ -151,16 +195,18 @@ bool has_own_dump(const Failure& failure) {
 
 // The kernel of a launch, or of the node of a graph, is the dump's, with its dimensions.
 bool is_its_launch(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
-  if (candidate.node == nullptr) return is_its_kernel(exception, record, candidate);
-  const std::string* kernel = session::by_id(record.functions, session::kernel_id(record, *candidate.node));
-  return kernel != nullptr && *kernel == exception.mangled && may_be_same(exception.grid, candidate.node->grid) &&
-         may_be_same(exception.block_dim, candidate.node->block);
+  return candidate.node == nullptr ? is_its_kernel(exception, record, candidate)
+                                   : is_of_its_node(exception, record, candidate);
 }
 
 // The dump is of the operation that failed: of those that can have been running, its kernel leaves one or some.
 void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
   failure.code = exception.assertion ? kDeviceAssert : own_error(exception).value_or(kLaunchFailed);
   if (exception.mangled.empty() || failure.candidates.empty()) return;
+  if (are_nodes_of_one_launch(failure)) {
+    if (name_node(failure, exception, "GPU core dump of this run")) failure.grade = analyse::Grade::proven;
+    return;
+  }
   const ProcessRecord& record = failure.process->record;
   auto& candidates = failure.candidates;
   const auto others = std::stable_partition(candidates.begin(), candidates.end(), [&](const auto& candidate) {
@@ -204,6 +250,10 @@ void weigh_by_dump(std::vector<Failure>& failures, const symbolize::DeviceTestim
     return;
   }
   if (!testimony.failure || testimony.failure->mangled.empty() || ran_another_text(session)) return;
+  for (Failure& failure : failures) {
+    const bool open = failure.kind == analyse::Kind::async_error && failure.again == nullptr;
+    if (open && fits(*testimony.failure, failure.code)) name_node(failure, *testimony.failure, "core dump of a rerun");
+  }
   const auto is_proven = [](const Failure& failure) {
     return is_error_of_the_gpu(failure) && failure.grade == analyse::Grade::proven;
   };

@@ -1,0 +1,20 @@
+// A node of a graph fails, of the kernel that test/data/gpucore/assert.nvcudmp is of.
+// Plan: fault kernel=_Z15assert_positivePKi code=710; dump=…/assert.nvcudmp
+#include "driver.h"
+
+int main() {
+  Driver driver;
+  CUstream stream = driver.stream();
+  CUfunction fill = driver.kernel("fill"), checks = driver.kernel("_Z15assert_positivePKi");
+  CUgraph graph = nullptr;
+  CUgraphExec exec = nullptr;
+  CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+  LAUNCH(fill, stream);
+  cuLaunchKernel(checks, 2, 1, 1, 32, 1, 1, 0, stream, nullptr, nullptr);  // TRUE LINE
+  LAUNCH(fill, stream);
+  CHECK(cuStreamEndCapture(stream, &graph));
+  CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+  CHECK(cuGraphLaunch(exec, stream));  // REPLAY LINE
+  CHECK(cuStreamSynchronize(stream));  // REPORTED LINE
+  std::puts("done");
+}
