@@ -107,7 +107,7 @@ class PassLines {
 
   std::string first_outcome() const {
     if (analysis_.first_grade) {
-      return std::string(word(*analysis_.first_grade)) + (testimony_.of_first_run ? ", core dump read" : "");
+      return std::string(word(*analysis_.first_grade)) + (!testimony_.of_first_run.empty() ? ", core dump read" : "");
     }
     return session_.races && !session_.races->found.empty() ? races_text(session_.races) : "nothing found";
   }

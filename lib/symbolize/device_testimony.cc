@@ -117,21 +117,30 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
   }
 }
 
-// Without a launcher no manifest names the dump: the process that it is of does.
-std::optional<session::Pass> first_run_with_dump(const session::Session& session) {
-  const auto& passes = session.manifest.passes;
-  if (!passes.empty()) return passes.front().dump.empty() ? std::nullopt : std::optional(passes.front());
+// Each process that the driver ended after a dump has one of its own. The first one that tells of a failure is read in
+// full.
+void read_own_dumps(const session::Session& session, DeviceTestimony& testimony) {
+  constexpr std::size_t kMostRead = 64;
+  session::Pass pass;
+  pass.kind = session::PassKind::record;
+  pass.folder = session.manifest.passes.empty() ? std::string(session::word(session::PassKind::record))
+                                                : session.manifest.passes.front().folder;
+  if (!is_plain_name(pass.folder)) return;
   for (const session::Process& process : session.processes) {
     const auto& properties = process.record.properties;
     const auto found = properties.find(wire::core_dump::kProperty);
-    if (found == properties.end() || found->second != "written") continue;
-    session::Pass pass;
-    pass.kind = session::PassKind::record;
-    pass.folder = session::word(session::PassKind::record);
+    if (found == properties.end() || found->second != "written" || testimony.of_first_run.size() == kMostRead) continue;
     pass.dump = std::to_string(process.pid) + wire::core_dump::kSuffix;
-    return pass;
+    if (!testimony.failure) {
+      testimony.device_pass = true;
+      read_dump(session, pass, testimony);
+      if (testimony.failure) testimony.of_first_run.emplace(process.pid, *testimony.failure);
+      continue;
+    }
+    const auto read = evidence::read_core(session::present_folder(session.folder) / pass.folder / pass.dump);
+    const auto* core = std::get_if<evidence::Testimony>(&read);
+    if (core != nullptr && core->failure) testimony.of_first_run.emplace(process.pid, plain(*core->failure));
   }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -151,10 +160,7 @@ DeviceTestimony device_testimony(const session::Session& session) {
       reruns.push_back(&passes[i]);
     }
   }
-  if (const auto first = first_run_with_dump(session); first && !testimony.device_pass) {
-    testimony.device_pass = testimony.of_first_run = true;
-    read_dump(session, *first, testimony);
-  }
+  if (!testimony.device_pass) read_own_dumps(session, testimony);
   for (const session::Pass* pass : reruns) {
     // Without torch.compile other kernels run.
     if (!is_plain_name(pass->folder) || pass->kind == session::PassKind::eager) continue;

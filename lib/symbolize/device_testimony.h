@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,12 +63,14 @@ struct Printed {
 };
 
 struct DeviceTestimony {
-  bool device_pass = false;   // there was one
-  bool of_first_run = false;  // the dump is of the first run itself, whose recording the session has
-  std::string dump;           // the core dump that was read; empty: none was written
-  bool unfinished = false;    // the driver said that it began to write one, and not that it was done
-  std::string unreadable;     // why the dump tells nothing: a sentence
-  std::string cut_short;      // why the pass was ended before its time
+  bool device_pass = false;  // there was one
+  // Dumps of the first run itself, whose recording the session has, by process. The one that is read in full is among
+  // them.
+  std::map<std::uint32_t, DeviceFailure> of_first_run;
+  std::string dump;         // the core dump that was read; empty: none was written
+  bool unfinished = false;  // the driver said that it began to write one, and not that it was done
+  std::string unreadable;   // why the dump tells nothing: a sentence
+  std::string cut_short;    // why the pass was ended before its time
   std::optional<DeviceFailure> failure;
   std::vector<DeviceFailure> running;           // of a dump that was asked for: no exceptions, where most threads were
   std::optional<WitnessWords> debugger;         // on that dump

@@ -143,3 +143,14 @@ def program_that_continues_after_its_failure_is_ended_where_the_user_asks(machin
     expect_in("ending the program, as --end-on-failure asks", result.stderr, "what is said")
     expect(result.returncode, -15, "status")
     expect(len(machine.report("-o", "here")["findings"]), 1, "findings")
+
+
+def each_process_is_judged_by_its_own_dump(machine):
+    machine.plan(_dumping(machine))
+    targets = machine.build / "targets"
+    machine.run("sh", "-c", f"{targets}/dumped; {targets}/dumped_node; {targets}/healthy",
+                options=["-o", "here", "--once"])
+    findings = machine.report("-o", "here")["findings"]
+    expect(sorted((f["error"]["code"], f["location"]["line"], f["evidence"]["grade"]) for f in findings),
+           [(710, 11, "proven"), (710, 13, "proven")], "findings")
+    expect([f["device"]["line"] for f in findings], [17, 17], "device lines")

@@ -141,7 +141,11 @@ class Matching {
 
   void run() {
     for (Finding& finding : report_.findings) finding.device_unknown = why_unknown();
-    testimony_.failure ? join_dump(*testimony_.failure) : join_text();
+    if (!testimony_.of_first_run.empty()) {
+      for (Finding& finding : report_.findings) join_own_dump(finding);
+    } else {
+      testimony_.failure ? join_dump(*testimony_.failure) : join_text();
+    }
     for (Finding& finding : report_.findings) {
       if (finding.standstill) join_running(finding);
     }
@@ -152,7 +156,7 @@ class Matching {
   static bool async(const Finding& finding) { return analyse::is_asynchronous(finding.kind); }
 
   std::string why_unknown() const {
-    if (session_.manifest.passes.size() < 2 && !testimony_.of_first_run) return "no rerun";
+    if (session_.manifest.passes.size() < 2 && testimony_.of_first_run.empty()) return "no rerun";
     if (!testimony_.device_pass) return "no rerun for a core dump";
     if (!testimony_.unreadable.empty()) return testimony_.unreadable;
     if (!testimony_.cut_short.empty()) return "the rerun was cut short: " + testimony_.cut_short;
@@ -166,8 +170,7 @@ class Matching {
     Fit best_fit;
     for (Finding& finding : report_.findings) {
       if (!async(finding)) continue;
-      finding.device_unknown = testimony_.of_first_run ? "the core dump is of another failure"
-                                                       : "the core dump of the rerun is of another failure";
+      finding.device_unknown = "the core dump of the rerun is of another failure";
       const auto found = fit_of(failure, finding);
       if (!found || (best != nullptr && found->points <= best_fit.points)) continue;
       best = &finding;
@@ -176,8 +179,21 @@ class Matching {
     if (best == nullptr) return disagree(failure);
     best->device = device_of(failure);
     best->device->join = best_fit.words;
-    best->device->of_first_run = testimony_.of_first_run;
     add_assertion(*best->device, failure);
+  }
+
+  // Of a process that has left one in the first run.
+  void join_own_dump(Finding& finding) const {
+    const auto own = testimony_.of_first_run.find(finding.pid);
+    if (own == testimony_.of_first_run.end() || !async(finding)) return;
+    const auto found = fit_of(own->second, finding);
+    finding.device_unknown = fmt::format("in its core dump {} came from {}, {}", own->second.exception,
+                                         own->second.mangled.empty() ? "a kernel without a name" : own->second.kernel,
+                                         place_of(own->second));
+    if (!found) return;
+    finding.device = device_of(own->second);
+    finding.device->join = found->words;
+    finding.device->of_first_run = true;
   }
 
   // A hang: of the kernels that the dump shows running, the one that fits best.
@@ -214,8 +230,7 @@ class Matching {
   void disagree(const DeviceFailure& failure) {
     const auto first = std::find_if(report_.findings.begin(), report_.findings.end(), async);
     if (first == report_.findings.end()) return;
-    std::string text = fmt::format("in the {} {} came from ",
-                                   testimony_.of_first_run ? "core dump" : "rerun for a core dump", failure.exception);
+    std::string text = fmt::format("in the rerun for a core dump {} came from ", failure.exception);
     if (failure.mangled.empty()) {
       text += fmt::format("a kernel that the dump does not name, at {}", place_of(failure));
     } else {

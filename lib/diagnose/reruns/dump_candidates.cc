@@ -243,9 +243,10 @@ bool ran_another_text(const session::Session& session) {
 
 void weigh_by_dump(std::vector<Failure>& failures, const symbolize::DeviceTestimony& testimony,
                    const session::Session& session, symbolize::Symbolizer& symbolizer) {
-  if (testimony.of_first_run) {
+  if (!testimony.of_first_run.empty()) {
     for (Failure& failure : failures) {
-      if (testimony.failure && has_own_dump(failure)) prove_by_own_dump(failure, *testimony.failure);
+      const auto own = testimony.of_first_run.find(failure.process->pid);
+      if (own != testimony.of_first_run.end() && has_own_dump(failure)) prove_by_own_dump(failure, own->second);
     }
     return;
   }
