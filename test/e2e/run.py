@@ -24,6 +24,7 @@ import isolation
 import lines
 import memory
 import processes
+import pytest_plugin
 import races
 import reruns
 import scarcity
@@ -40,7 +41,7 @@ import witnesses
 from harness import Machine, expect, expect_in
 
 ROOMS = (backward_passes, cases, command_line, documents, eager, ends, full_log, hangs, isolation, lines, memory, processes,
-         races, reruns, scarcity, sessions, shapes, survival, terminal, unasked, unrecorded, values, ways, witnesses)
+         pytest_plugin, races, reruns, scarcity, sessions, shapes, survival, terminal, unasked, unrecorded, values, ways, witnesses)
 
 
 def check_target(machine, name):

@@ -1,0 +1,10 @@
+"""cudadiag names the source line of a CUDA failure; the program is the command `cudadiag`.
+
+This package has what belongs to Python: `pytest --cudadiag`, and `%load_ext cudadiag` for notebooks.
+"""
+
+
+def load_ipython_extension(shell):
+    from . import notebook
+
+    notebook.load(shell)

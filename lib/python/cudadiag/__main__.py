@@ -1,0 +1,9 @@
+"""python -m cudadiag: the command."""
+
+import os
+import sys
+
+from .command import find_command
+
+path = find_command()
+os.execv(path, [path, *sys.argv[1:]])

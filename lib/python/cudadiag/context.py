@@ -1,0 +1,60 @@
+"""Whether this process has lost a CUDA context: asked of the driver that the program has loaded, and of no other."""
+
+import ctypes
+import os
+
+NOT_INITIALIZED = 3
+DEINITIALIZED = 4
+# Errors after which each later call fails until the process ends: cuda.h, "the process must be terminated".
+STICKY = {214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 720, 721}
+
+
+def _loaded_driver():
+    try:
+        return ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
+    except OSError:
+        return None
+
+
+def is_initialized():
+    driver = _loaded_driver()
+    count = ctypes.c_int()
+    return driver is not None and driver.cuDeviceGetCount(ctypes.byref(count)) not in (NOT_INITIALIZED, DEINITIALIZED)
+
+
+def lost_with():
+    """Waits for the work of the contexts that are in use; the sticky error of the first that is lost, or 0."""
+    driver = _loaded_driver()
+    count = ctypes.c_int()
+    if driver is None or driver.cuDeviceGetCount(ctypes.byref(count)) in (NOT_INITIALIZED, DEINITIALIZED):
+        return 0
+    code = _wait_in_current(driver)
+    for device in range(count.value):
+        if code in STICKY:
+            return code
+        code = _wait_in_primary(driver, device)
+    return code if code in STICKY else 0
+
+
+def _wait_in_current(driver):
+    current = ctypes.c_void_p()
+    code = driver.cuCtxGetCurrent(ctypes.byref(current))
+    if code or not current.value:
+        return code
+    return driver.cuCtxSynchronize()
+
+
+def _wait_in_primary(driver, device):
+    state = getattr(driver, "cuDevicePrimaryCtxGetState", None)
+    flags, active, context, ours = ctypes.c_uint(), ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p()
+    # To retain one that is not active would create it.
+    if state is None or state(device, ctypes.byref(flags), ctypes.byref(active)) or not active.value:
+        return 0
+    code = driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
+    if code:
+        return code
+    driver.cuCtxPushCurrent_v2(context)
+    code = driver.cuCtxSynchronize()
+    driver.cuCtxPopCurrent_v2(ctypes.byref(ours))
+    driver.cuDevicePrimaryCtxRelease_v2(device)
+    return code

@@ -1,0 +1,87 @@
+"""Processes that have never used CUDA, to run tests in after this one has lost its context.
+
+A template is forked before the first test, with everything imported and collected. It runs no test: it forks a process
+whenever one is asked for, and hands over the socket to it.
+"""
+
+import json
+import os
+import socket
+import threading
+
+_ASK = b"?"
+
+
+class Template:
+    """Belongs to the process that makes it; its end is the end of the template too."""
+
+    def __init__(self, serve):
+        """`serve(receive, send)` runs in each fresh process; `receive()` is None at the end."""
+        ours, theirs = socket.socketpair()
+        self._socket = ours
+        self._pid = os.fork()
+        if self._pid == 0:
+            ours.close()
+            _in_child(lambda: _fork_when_asked(theirs, serve))
+        theirs.close()
+
+    def fresh(self):
+        """A Channel to a new process."""
+        self._socket.sendall(_ASK)
+        message, descriptors, _, _ = socket.recv_fds(self._socket, 1, 1)
+        if not message or not descriptors:
+            raise OSError("the process that starts fresh ones has ended")
+        return Channel(socket.socket(fileno=descriptors[0]))
+
+    def close(self):
+        self._socket.close()
+        os.waitpid(self._pid, 0)
+
+
+class Channel:
+    """Lines of JSON in both directions; `receive()` is None once the other side has ended."""
+
+    def __init__(self, connection):
+        self._connection = connection
+        self._file = connection.makefile("r", encoding="utf-8")
+
+    def send(self, message):
+        self._connection.sendall(json.dumps(message).encode() + b"\n")
+
+    def receive(self):
+        line = self._file.readline()
+        return json.loads(line) if line.endswith("\n") else None
+
+    def close(self):
+        self._file.close()
+        self._connection.close()
+
+
+def can_fork():
+    return hasattr(os, "fork") and hasattr(socket, "recv_fds") and threading.main_thread() is threading.current_thread()
+
+
+def _in_child(work):
+    try:
+        work()
+        os._exit(0)
+    except BaseException:  # nothing of the parent's may run here, its exit handlers least of all
+        os._exit(1)
+
+
+def _fork_when_asked(asked, serve):
+    children = set()
+    while asked.recv(1) == _ASK:
+        ours, theirs = socket.socketpair()
+        pid = os.fork()
+        if pid == 0:
+            asked.close()
+            ours.close()
+            channel = Channel(theirs)
+            _in_child(lambda: serve(channel))
+        children.add(pid)
+        theirs.close()
+        socket.send_fds(asked, [_ASK], [ours.fileno()])
+        ours.close()
+    for pid in children:
+        os.waitpid(pid, 0)

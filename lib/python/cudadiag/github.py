@@ -1,0 +1,59 @@
+"""python -m cudadiag.github COMMAND SARIF: what the GitHub Action does. Runs the command of a shell under cudadiag, and
+writes annotations, the job summary and SARIF. The exit status is the command's own."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from . import command
+
+
+def escaped(text, more=""):
+    """As the runner wants data of a workflow command; `more` for its properties."""
+    for letter in "%\r\n" + more:
+        text = text.replace(letter, f"%{ord(letter):02X}")
+    return text
+
+
+def annotation(finding, workspace):
+    location = finding["location"] or {}
+    properties = {"title": "cudadiag"}
+    if location.get("file"):
+        properties["file"] = os.path.relpath(location["file"], workspace)
+        properties["line"] = str(location["line"])
+    listed = ",".join(f"{name}={escaped(value, ':,')}" for name, value in properties.items())
+    lines = [command.headline(finding)]
+    if finding["cause"]:
+        lines.append(finding["cause"]["text"])
+    return f"::error {listed}::{escaped(chr(10).join(lines + finding['fix']))}"
+
+
+def _append(variable, text):
+    path = os.environ.get(variable)
+    if path:
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(text)
+
+
+def main():
+    words, sarif = sys.argv[1:3]
+    sessions = tempfile.mkdtemp(prefix="cudadiag-", dir=os.environ.get("RUNNER_TEMP"))
+    ended = subprocess.run([command.find_command(), "run", "--rerun=never", "-o", sessions, "--", "bash", "-c", words])
+    try:
+        report = command.report(sessions)
+        pathlib.Path(sarif).write_text(command.sarif(sessions), encoding="utf-8")
+    except command.NoCommand as error:
+        print(f"::warning title=cudadiag::{escaped(str(error))}", flush=True)
+        return ended.returncode
+    for finding in report["findings"]:
+        print(annotation(finding, os.environ.get("GITHUB_WORKSPACE", os.getcwd())), flush=True)
+    if report["findings"]:
+        _append("GITHUB_STEP_SUMMARY", f"### cudadiag\n```\n{command.text(sessions)}```\n")
+    _append("GITHUB_OUTPUT", f"verdict={report['verdict']}\n")
+    return ended.returncode if ended.returncode >= 0 else 128 - ended.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+"""%load_ext cudadiag: the report of a CUDA failure under the cell that noticed it.
+
+`%load_ext cudadiag` prepares the recorder, and must run before CUDA is initialised. `%cudadiag` shows the report at any
+time, and `%%cudadiag` waits for the GPU after its cell, so that the cell itself fails.
+"""
+
+import os
+
+from . import command, context
+
+
+class Recording:
+    def __init__(self, shell):
+        self.shell = shell
+        self.shown = False
+        variables, self.session = command.prepare()
+        os.environ.update(variables)
+
+    def after_cell(self, result):
+        """IPython's event: an exception of a cell may come of a context that is lost."""
+        if getattr(result, "error_in_exec", None) is not None and not self.shown and context.lost_with():
+            self.show()
+
+    def show(self):
+        from IPython.display import display
+
+        self.shown = True
+        display({"text/html": command.page(self.session), "text/plain": command.text(self.session)}, raw=True)
+
+    def magic(self, line, cell=None):
+        if cell is None:
+            return self.show()
+        result = self.shell.run_cell(cell)
+        code = context.lost_with()
+        if code and not self.shown:
+            self.show()
+        if code and result.success:
+            raise RuntimeError(f"this cell lost the CUDA context (error {code}); restart the kernel after reading the report")
+        return None
+
+
+def load(shell):
+    if context.is_initialized():
+        raise RuntimeError("CUDA is initialised already: restart the kernel, and run %load_ext cudadiag first")
+    recording = Recording(shell)
+    shell.events.register("post_run_cell", recording.after_cell)
+    shell.register_magic_function(recording.magic, "line_cell", "cudadiag")
+    print("cudadiag records this kernel; a lost CUDA context is reported under the cell that notices it")

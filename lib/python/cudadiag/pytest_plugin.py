@@ -1,0 +1,186 @@
+"""pytest --cudadiag: names the test that lost a CUDA context, and the source line that did it.
+
+The recorder is loaded into the test process, and after each test the plugin waits for the GPU. The tests that follow a
+lost context run in a fresh process, or are skipped as "CUDA context lost since TEST".
+"""
+
+import os
+
+import pytest
+
+from . import command, context
+from .fresh_process import Template, can_fork
+
+SESSION = "CUDADIAG_PYTEST_SESSION"  # the folder, for workers of xdist
+PROPERTY = "cudadiag"
+
+
+def pytest_addoption(parser):
+    parser.getgroup("cudadiag", "CUDA failures").addoption(
+        "--cudadiag", nargs="?", const="fresh", choices=("fresh", "skip"), default=None,
+        help="name test and source line of each lost CUDA context; the tests that follow run in a fresh process (the "
+             "default), or are skipped")
+
+
+def pytest_configure(config):
+    mode = config.getoption("cudadiag")
+    if mode is None:
+        return
+    is_worker = hasattr(config, "workerinput")
+    if not is_worker:
+        if context.is_initialized():
+            raise pytest.UsageError("--cudadiag: CUDA is initialised before the tests begin, by a plugin or conftest.py; "
+                                    "the recorder can only be loaded before that")
+        try:
+            variables, session = command.prepare()
+        except command.NoCommand as error:
+            raise pytest.UsageError(f"--cudadiag: {error}") from None
+        os.environ.update(variables)
+        os.environ[SESSION] = str(session)
+    config.pluginmanager.register(Plugin(config, mode, is_worker), "cudadiag-recording")
+
+
+class Plugin:
+    def __init__(self, config, mode, is_worker):
+        self.config = config
+        self.mode = mode
+        self.is_worker = is_worker
+        self.session = os.environ[SESSION]
+        self.lost_in = None   # the test that lost the context of this process
+        self.template = None
+        self.channel = None   # to the fresh process that runs the tests
+        self.losses = []      # (test, headline), in the process that prints the summary
+        self.items = []
+
+    # Tests in this process
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item):
+        if self.lost_in is not None:
+            pytest.skip(f"CUDA context lost since {self.lost_in}")
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item, call):
+        outcome = yield
+        report = outcome.get_result()
+        if self.lost_in is not None:
+            return
+        code = context.lost_with()
+        if not code:
+            return
+        self.lost_in = item.nodeid
+        headline, text = self._answer(code)
+        item.user_properties.append((PROPERTY, headline))
+        report.user_properties = list(item.user_properties)
+        report.sections.append(("cudadiag", text))
+        if report.outcome != "failed":
+            report.outcome = "failed"
+            report.longrepr = text
+
+    def _answer(self, code):
+        unknown = f"CUDA error {code} has ended the context; its line is not known"
+        try:
+            findings = command.report(self.session)["findings"]
+        except (command.NoCommand, ValueError) as error:
+            return unknown, f"{unknown}: {error}"
+        own = [finding for finding in findings if (finding["process"] or {}).get("pid") == os.getpid()]
+        if not own:
+            return unknown, unknown
+        finding = own[0]
+        headline = command.headline(finding)
+        lines = [headline]
+        source = (finding["location"] or {}).get("source")
+        if source:
+            lines.append(f"  > {source.strip()}")
+        if finding["cause"]:
+            lines.append("Why  " + finding["cause"]["text"])
+        lines += ["Fix  " + fix for fix in finding["fix"]]
+        lines.append(f"All of it: cudadiag report -v {self.session}")
+        return headline, "\n".join(lines)
+
+    # Tests in a fresh process
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, session, config, items):
+        self.items = items
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtestloop(self, session):
+        runs_tests = self.is_worker or not self.config.getoption("numprocesses", None)
+        if runs_tests and self.mode == "fresh" and can_fork() and not context.is_initialized():
+            self.items = session.items
+            self.template = Template(self._serve)
+        yield
+        if self.channel is not None:
+            self.channel.close()
+        if self.template is not None:
+            self.template.close()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        if self.lost_in is None or self.template is None:
+            return None
+        try:
+            self._run_in_fresh_process(item, nextitem)
+        except OSError:
+            self.template = None  # the rest is skipped
+            return None
+        return True
+
+    def _run_in_fresh_process(self, item, nextitem):
+        if self.channel is None:
+            self.channel = self.template.fresh()
+        where = {each: number for number, each in enumerate(self.items)}
+        hook = item.ihook
+        hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        self.channel.send([where[item], where.get(nextitem)])
+        while True:
+            message = self.channel.receive()
+            if message is None:
+                hook.pytest_runtest_logreport(report=_died(item))
+            elif "report" in message:
+                report = self.config.hook.pytest_report_from_serializable(config=self.config, data=message["report"])
+                hook.pytest_runtest_logreport(report=report)
+                continue
+            if message is None or message["lost"]:
+                self.channel.close()
+                self.channel = None
+            break
+        hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+    def _serve(self, channel):
+        """In the fresh process: runs the tests that are asked for, by their numbers."""
+        from _pytest.runner import runtestprotocol
+
+        self.template, self.lost_in = None, None
+        while (message := channel.receive()) is not None:
+            number, following = message
+            item = self.items[number]
+            for report in runtestprotocol(item, log=False, nextitem=None if following is None else self.items[following]):
+                data = self.config.hook.pytest_report_to_serializable(config=self.config, report=report)
+                channel.send({"report": data})
+            channel.send({"lost": self.lost_in is not None})
+
+    # The summary
+
+    def pytest_runtest_logreport(self, report):
+        for name, headline in report.user_properties:
+            if name == PROPERTY and (report.nodeid, headline) not in self.losses:
+                self.losses.append((report.nodeid, headline))
+
+    def pytest_terminal_summary(self, terminalreporter):
+        if not self.losses:
+            return
+        terminalreporter.section("lost CUDA contexts")
+        for test, headline in self.losses:
+            terminalreporter.line(f"{test}: {headline}")
+        terminalreporter.line(f"cudadiag report -v {self.session}")
+
+    def pytest_unconfigure(self):
+        if not self.is_worker and not self.losses:
+            command.remove(self.session)
+
+
+def _died(item):
+    text = "the process that ran this test ended in it; the tests that follow run in another one"
+    return pytest.TestReport(item.nodeid, item.location, {}, "failed", text, "call")

@@ -1,0 +1,103 @@
+"""pytest --cudadiag: suites of which some tests lose the context, on the simulated driver."""
+
+import os
+import re
+import subprocess
+import xml.etree.ElementTree
+
+from harness import HERE, expect, expect_in, skip
+
+PACKAGE = HERE.parent.parent / "lib/python"
+LOSING = (20, 90, 150)
+HEAD = """
+import os, sys
+sys.path.insert(0, {programs!r})
+import cuda
+
+started = []
+
+def ready():
+    if os.getpid() not in started:
+        started.append(os.getpid())
+        cuda.start()
+
+"""
+TEST = """
+def test_{number:03}():
+    ready()
+    launch, parameters = cuda.kernel("{kernel}")
+    launch(cuda.stream(), parameters, None)
+"""
+
+
+def _interpreter(*modules):
+    """One that has these modules: ours, or the distribution's."""
+    for interpreter in ("python3", "/usr/bin/python3"):
+        asked = subprocess.run([interpreter, "-c", "import " + ", ".join(modules)], capture_output=True)
+        if asked.returncode == 0:
+            return interpreter
+    return skip("no Python here has " + " and ".join(modules))
+
+
+def _suite(machine, tests=200, losing=LOSING):
+    machine.plan("; ".join(f"fault kernel=bad_{number} code=700" for number in losing))
+    text = HEAD.format(programs=str(HERE / "programs"))
+    for number in range(1, tests + 1):
+        text += TEST.format(number=number, kernel=f"bad_{number}" if number in losing else "good")
+    path = machine.folder / "test_suite.py"
+    path.write_text(text)
+    lines = text.splitlines()
+    return {number: 4 + next(i for i, line in enumerate(lines, 1) if line == f"def test_{number:03}():") - 1
+            for number in losing}
+
+
+def _pytest(machine, interpreter, *options):
+    machine.environment.update(PYTHONPATH=str(PACKAGE), PATH=f"{machine.build}/bin:{os.environ['PATH']}")
+    return machine.plain(interpreter, "-m", "pytest", "-p", "cudadiag.pytest_plugin", "-q", "--cudadiag", *options,
+                         "--junitxml=results.xml", "test_suite.py")
+
+
+def _expect_losses(machine, ended, lines, skipped=0):
+    said = ended.stdout + ended.stderr
+    total = re.search(r"(?:(\d+) failed, )?(\d+) passed(?:, (\d+) skipped)?", said)
+    assert total, said
+    expect([int(number or 0) for number in total.groups()], [len(lines), 200 - len(lines) - skipped, skipped], said)
+    for number, line in lines.items():
+        expect_in(f"test_suite.py::test_{number:03}: CUDA_ERROR_ILLEGAL_ADDRESS (700) in {machine.folder}/test_suite.py:{line}, "
+                  f"test_{number:03} [bracketed]\n", said, "summary")
+    cases = xml.etree.ElementTree.parse(machine.folder / "results.xml").iter("testcase")
+    marked = {case.get("name"): [each.get("value") for each in case.iter("property")] for case in cases}
+    expect(len(marked), 200, "tests in JUnit's file")
+    expect({name: values for name, values in marked.items() if values},
+           {f"test_{number:03}": [f"CUDA_ERROR_ILLEGAL_ADDRESS (700) in {machine.folder}/test_suite.py:{line}, "
+                                  f"test_{number:03} [bracketed]"] for number, line in lines.items()}, "properties")
+
+
+def pytest_names_test_and_line_of_each_lost_context(machine):
+    interpreter = _interpreter("pytest")
+    lines = _suite(machine)
+    ended = _pytest(machine, interpreter)
+    _expect_losses(machine, ended, lines)
+    expect(ended.returncode, 1, "status")
+
+
+def pytest_names_the_same_with_xdist(machine):
+    interpreter = _interpreter("pytest", "xdist")
+    lines = _suite(machine)
+    _expect_losses(machine, _pytest(machine, interpreter, "-n", "4"), lines)
+
+
+def pytest_skips_the_tests_after_a_lost_context_if_asked(machine):
+    interpreter = _interpreter("pytest")
+    lines = _suite(machine, losing=(20,))
+    ended = _pytest(machine, interpreter, "--cudadiag=skip", "-rs")
+    _expect_losses(machine, ended, lines, skipped=180)
+    expect_in("CUDA context lost since test_suite.py::test_020\n", ended.stdout, "reason")
+
+
+def pytest_leaves_nothing_of_a_suite_that_loses_no_context(machine):
+    interpreter = _interpreter("pytest")
+    _suite(machine, losing=())
+    ended = _pytest(machine, interpreter)
+    expect((ended.returncode, machine.sessions()), (0, []), ended.stdout + ended.stderr)
+    assert "cudadiag" not in ended.stdout, ended.stdout
