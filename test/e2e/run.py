@@ -24,7 +24,7 @@ import isolation
 import lines
 import memory
 import processes
-import pytest_plugin
+import python_package
 import races
 import reruns
 import scarcity
@@ -41,7 +41,7 @@ import witnesses
 from harness import Machine, expect, expect_in
 
 ROOMS = (backward_passes, cases, command_line, documents, eager, ends, full_log, hangs, isolation, lines, memory, processes,
-         pytest_plugin, races, reruns, scarcity, sessions, shapes, survival, terminal, unasked, unrecorded, values, ways, witnesses)
+         python_package, races, reruns, scarcity, sessions, shapes, survival, terminal, unasked, unrecorded, values, ways, witnesses)
 
 
 def check_target(machine, name):

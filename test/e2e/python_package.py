@@ -1,11 +1,13 @@
-"""pytest --cudadiag: suites of which some tests lose the context, on the simulated driver."""
+"""The Python package: pytest --cudadiag on suites in which some tests lose the context, and the GitHub Action."""
 
 import os
 import re
+import shlex
 import subprocess
+import sys
 import xml.etree.ElementTree
 
-from harness import HERE, expect, expect_in, skip
+from harness import FAULT, HERE, expect, expect_in, program, skip, true_line
 
 PACKAGE = HERE.parent.parent / "lib/python"
 LOSING = (20, 90, 150)
@@ -101,3 +103,18 @@ def pytest_leaves_nothing_of_a_suite_that_loses_no_context(machine):
     ended = _pytest(machine, interpreter)
     expect((ended.returncode, machine.sessions()), (0, []), ended.stdout + ended.stderr)
     assert "cudadiag" not in ended.stdout, ended.stdout
+
+
+def github_action_annotates_the_line_and_keeps_the_status(machine):
+    machine.plan(FAULT)
+    path, line = true_line("ten_launches.py")
+    machine.environment.update(PYTHONPATH=str(PACKAGE), PATH=f"{machine.build}/bin:{os.environ['PATH']}",
+                               GITHUB_WORKSPACE=os.path.dirname(path), RUNNER_TEMP=str(machine.folder),
+                               GITHUB_OUTPUT=str(machine.folder / "output"), GITHUB_STEP_SUMMARY=str(machine.folder / "summary"))
+    ended = machine.plain(sys.executable, "-m", "cudadiag.github", shlex.join(map(str, program("ten_launches.py"))), "x.sarif")
+    expect(ended.returncode, 3, "status: the command's own")
+    expect_in(f"::error title=cudadiag,file=ten_launches.py,line={line}::CUDA_ERROR_ILLEGAL_ADDRESS (700) in ", ended.stdout,
+              "annotation")
+    expect((machine.folder / "output").read_text(), "verdict=cuda_failure\n", "output")
+    expect_in(f"{path}:{line}", (machine.folder / "summary").read_text(), "summary")
+    expect_in("2.1.0", (machine.folder / "x.sarif").read_text(), "SARIF")
