@@ -26,7 +26,8 @@ enum class Kind {
   capture_violation,
   out_of_memory,
   stream_race,
-  hang
+  hang,
+  non_finite
 };
 
 // A failure of the GPU's own work, which some later call returned.

@@ -16,6 +16,7 @@
 #include "diagnose/reruns/eager.h"
 #include "diagnose/reruns/witnesses.h"
 #include "diagnose/surroundings.h"
+#include "diagnose/values/non_finite.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -107,6 +108,8 @@ Diagnosis diagnose(const Known& known) {
   if (eager) add_eager(report, *eager, failures);
   // Races are findings of their own, and explain themselves.
   add_races(report, session, resolve_site);
+  // Bad values that the program used, in a run that checked them, explain themselves too.
+  add_non_finite(report, session, symbolizer);
   // Sources that were written since the run: their text is left out.
   note_changed_sources(report);
   return report;

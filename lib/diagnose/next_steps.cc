@@ -54,6 +54,7 @@ std::vector<std::string> next_steps(const analyse::Failure& failure, const sessi
     case analyse::Kind::graph_node:
       return {device_exception(failure.code)};
     case analyse::Kind::stream_race:
+    case analyse::Kind::non_finite:
       return {};
     case analyse::Kind::graph_stale_pointer:
       return {

@@ -76,6 +76,8 @@ std::string_view word(Kind kind) {
       return "stream_race";
     case Kind::hang:
       return "hang";
+    case Kind::non_finite:
+      return "non_finite";
   }
   return "sync_error";
 }

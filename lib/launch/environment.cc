@@ -101,7 +101,10 @@ std::vector<std::string> environment_with(const std::vector<Variable>& changes) 
     const std::string_view name = text.substr(0, text.find('='));
     const auto changed = [&](const Variable& change) { return change.name == name; };
     // The settings of an outer launcher for its own target must not reach ours.
-    if (name == names::kArena || name == names::kSession || name == names::kWindow || name == names::kValues) continue;
+    if (name == names::kArena || name == names::kSession || name == names::kWindow || name == names::kValues ||
+        name == names::kNans) {
+      continue;
+    }
     if (std::none_of(changes.begin(), changes.end(), changed)) result.emplace_back(text);
   }
   for (const Variable& change : changes) result.push_back(change.name + "=" + change.value);

@@ -58,6 +58,7 @@ class FindingText {
     tell("Known", {base::printable(finding_.because)}, 1, 4);
     maybe();
     ranks();
+    uses();
     fix();
     blamed();
     launch();
@@ -256,6 +257,15 @@ class FindingText {
     }
     // One line with several launches is already said by the lines above.
     if (candidates.size() > 1) add("Maybe", std::move(lines), kCandidatesNamed + 1, 1);
+  }
+
+  // What became of a value that is not finite.
+  void uses() {
+    for (const diagnose::Related& related : finding_.related) {
+      if (related.role == "used" && !related.location.source.empty()) {
+        add("Used", {fmt::format("{} {}", place(related.location), base::printable(related.location.source))}, 1, 3);
+      }
+    }
   }
 
   void ranks() {

@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kDraft = ".new";
 
 // The kind of a folder decides what cudadiag writes there.
-enum class Level { session, pass, inputs, modules };
+enum class Level { session, pass, inputs, modules, python };
 
 template <std::size_t N>
 bool is_one_of(std::string_view name, const std::array<std::string_view, N>& names) {
@@ -101,6 +101,8 @@ bool is_own_file(Level level, std::string_view name) {
       return is_one_of(name, kOfInputs);
     case Level::modules:
       return is_module(name);
+    case Level::python:
+      return name == "sitecustomize.py" || name.ends_with(".txt") || name.ends_with(".pyc");
   }
   return false;
 }
@@ -108,7 +110,9 @@ bool is_own_file(Level level, std::string_view name) {
 // Returns false where cudadiag makes no folder of this name.
 bool is_own_folder(Level level, std::string_view name, Level& inner) {
   if (level == Level::session && is_pass(name)) return inner = Level::pass, true;
+  if (level == Level::python && name == "__pycache__") return inner = Level::python, true;
   if (level != Level::pass) return false;
+  if (name == kPythonFolder) return inner = Level::python, true;
   if (name == "modules") return inner = Level::modules, true;
   inner = Level::inputs;
   return take_number(name) && name == wire::delivery::kInputsSuffix;
@@ -119,7 +123,7 @@ bool is_folder(int parent, const char* name) {
   return ::fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
 }
 
-// The recursion is at most as deep as there are levels.
+// The recursion is at most as deep as the folders that we make.
 void remove_own(const base::FileDescriptor& folder, Level level) {
   for (const std::string& name : names_in(folder)) {
     Level inner{};

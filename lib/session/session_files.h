@@ -7,6 +7,9 @@
 
 namespace cudadiag::session {
 
+// The code of a run of `cudadiag nans`, in the folder of its pass.
+inline constexpr const char* kPythonFolder = "python";
+
 // Areas of processes, by name; no file is opened. Empty where `folder` is a link.
 std::vector<std::filesystem::path> areas_in(const std::filesystem::path& folder);
 

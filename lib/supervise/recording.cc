@@ -77,7 +77,8 @@ Recording::Recording(const RecordingOptions& options)
   const std::time_t now = std::chrono::system_clock::to_time_t(started_at_);
   manifest_ = first_manifest(options, now);
   open_places(now);
-  if (!refusal_) choose_variables();
+  if (refusal_) return;
+  options_.nans ? choose_nans_variables() : choose_variables();
 }
 
 void Recording::open_places(std::time_t now) {
@@ -110,6 +111,19 @@ void Recording::open_memory() {
     manifest_.notes.push_back(failure->what + "; " + failure->hint);
   } else {
     manifest_.unrecorded = failure->what + ", and there is no folder to record to; name one with -o FOLDER";
+  }
+}
+
+void Recording::choose_nans_variables() {
+  if (!writer_) {
+    refusal_ = no_session_;
+    return;
+  }
+  auto variables = start_of_nans(*options_.nans, *writer_);
+  if (auto* failure = std::get_if<session::Failure>(&variables)) {
+    refusal_ = std::move(*failure);
+  } else {
+    variables_ = std::move(std::get<std::vector<launch::Variable>>(variables));
   }
 }
 
@@ -156,7 +170,8 @@ void Recording::read_areas() {
   session_.races = races_;
   session_.processes = read_processes(arena(), writer(), session_);
   if (writer_ && options_.full_log) session::attach_logs(writer_->pass_folder(), session_.processes);
-  if (writer_ && !options_.watch.empty()) session::attach_deliveries(writer_->pass_folder(), session_.processes);
+  if (writer_ && (options_.nans || !options_.watch.empty()))
+    session::attach_deliveries(writer_->pass_folder(), session_.processes);
   const double start = std::chrono::duration<double>(started_at_.time_since_epoch()).count();
   for (session::Manifest* manifest : {&manifest_, &session_.manifest}) {
     manifest->passes.front().failed_after = first_freeze(session_.processes, start);

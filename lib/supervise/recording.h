@@ -16,6 +16,7 @@
 #include "launch/process.h"
 #include "session/session_writer.h"
 #include "supervise/full_log.h"
+#include "supervise/nans_start.h"
 
 namespace cudadiag::supervise {
 
@@ -24,9 +25,10 @@ struct RecordingOptions {
   std::vector<session::CodeRule> code_rules;
   std::optional<std::string> output;  // the folder of sessions; by default the user's own
   launch::RecordOptions record;
-  std::vector<std::string> watch;  // lines of Python whose latest values are kept, FILE:LINE
-  std::string window;              // what this run waits for (wire/window.h); empty: nothing
-  bool full_log = false;           // every operation is kept
+  std::vector<std::string> watch;   // lines of Python whose latest values are kept, FILE:LINE
+  std::string window;               // what this run waits for (wire/window.h); empty: nothing
+  bool full_log = false;            // every operation is kept
+  std::optional<NansOptions> nans;  // operators are checked, and nothing else is recorded
 };
 
 struct RunEnd {
@@ -112,6 +114,7 @@ class Recording {
   void open_folder(std::time_t now);
   void open_memory();
   void choose_variables();
+  void choose_nans_variables();
   double seconds_so_far() const;
   void read_areas();
   std::optional<session::Failure> store_recording();

@@ -35,6 +35,24 @@
 //    The first visit to a line is written even if there is nothing to read. A ring of kWatched lines of kWatchedLine
 //    bytes, filled with blanks.
 //
+// In a run of `cudadiag nans` (lib/python/cudadiag_hook/uses.py), TICKS of the monotonic clock:
+//
+// {"kind":"checking", "torch":VERSION}
+//    From here on the process's operators are checked.
+//
+// {"kind":"note", "text":T}
+//    A limit of the checks.
+//
+// {"kind":"non_finite", "state":"candidate", "root":N, "role":"made", "used":"loss", "used_stack":[[F,L,FUNCTION],…],
+//  "operator":"aten::div", "overload":"Tensor", "step":N, "stack":[…], "node":"DivBackward0", "forward_stack":[…],
+//  "forward_certain":true, "backward_stack":[…], "module":"layers.0", "module_class":"Block", "dtype":"float32",
+//  "shape":[8,1], "index":[3,0], "bad":1, "elements":[{"name":"self","value":"0.0"},…], "arguments":[…],
+//  "infinite":{"operator":"aten::exp","stack":[…]}}
+//    The program has used a value that descends from operator number N, which made, was given ("passed") or got from
+//    elsewhere ("loaded", "uninitialised") elements that are not finite. "found": it lasts, and nothing is checked any
+//    more. A candidate holds unless {"state":"asked", "root":N} follows: the program asked whether it is finite. "asked
+//    last": the program asked shortly before its end, which counts if it ended badly. Unknown members are left out.
+//
 // The file is named as CPython names it. Members of an argument are those of diagnose::Argument; unknown ones are left
 // out.
 #pragma once

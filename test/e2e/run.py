@@ -23,6 +23,7 @@ import hangs
 import isolation
 import lines
 import memory
+import nans
 import processes
 import python_package
 import races
@@ -40,7 +41,7 @@ import ways
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, command_line, documents, eager, ends, full_log, hangs, isolation, lines, memory, processes,
+ROOMS = (backward_passes, cases, command_line, documents, eager, ends, full_log, hangs, isolation, lines, memory, nans, processes,
          python_package, races, reruns, scarcity, sessions, shapes, survival, terminal, unasked, unrecorded, values, ways, witnesses)
 
 

@@ -73,7 +73,7 @@ def origin(function):
     wrong = (tensor < 0) | (tensor >= count)
     found = package.tensors.first_of(wrong, tensor)
     return package.origins.origin_of(listener, tensor, found["first_outside"], found["first_value"],
-                                     package.origins.Range(0, count))
+                                     (0, count))
 
 
 class Origins(unittest.TestCase):

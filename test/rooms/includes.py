@@ -23,7 +23,7 @@ MAY_INCLUDE = {
     "races": {"sass", "session", "wire"},
     "diagnose/causes": set(),
     "diagnose": {"analyse", "symbolize", "diagnose/causes", "evidence", "sass", "session", "wire", "base"},
-    "supervise": {"launch", "session", "diagnose", "analyse", "symbolize", "races", "evidence", "sass", "wire", "base"},
+    "supervise": {"launch", "python", "session", "diagnose", "analyse", "symbolize", "races", "evidence", "sass", "wire", "base"},
     "report": {"diagnose", "analyse", "symbolize", "diagnose/causes", "evidence", "sass", "session", "wire", "base"},
 }
 

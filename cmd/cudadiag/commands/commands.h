@@ -17,6 +17,7 @@ void add_dump(CLI::App& app, int& status);
 void add_env(CLI::App& app, int& status);
 void add_keep(CLI::App& app, int& status);
 void add_list(CLI::App& app, int& status);
+void add_nans(CLI::App& app, int& status);
 void add_races(CLI::App& app, int& status);
 void add_ranks(CLI::App& app, int& status);
 void add_report(CLI::App& app, int& status);

@@ -1,4 +1,4 @@
-// The options of `run` and `races`.
+// The options of `run`, `races` and `nans`.
 #pragma once
 
 #include <optional>

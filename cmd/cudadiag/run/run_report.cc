@@ -120,6 +120,7 @@ void RunReport::tell_rest() {
 void RunReport::tell_end(const supervise::RunEnd& end, bool may_have_kept) {
   const std::vector<analyse::Note>& notes = report().notes;
   if (const analyse::Note* note = find_note(notes, analyse::kOutlived)) say(note->text + no_longer_sought());
+  if (options_.recording.nans) return tell_no_nan(recording_, report(), options_.verbosity);
   const bool nothing_recorded = !findings_ && explain_silence(recording_, options_, end, report());
   if (may_have_kept) {
     for (const std::string& sentence : supervise::silent_lines(options_.recording.watch, recording_.session())) {

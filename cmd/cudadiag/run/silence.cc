@@ -9,6 +9,7 @@
 
 #include "analyse/degraded.h"
 #include "diagnose/races/races.h"
+#include "diagnose/values/non_finite.h"
 #include "diagnose/words.h"
 #include "doctor/planted_fault.h"
 #include "supervise/recorder_check.h"
@@ -95,6 +96,22 @@ bool explain_silence(const supervise::Recording& recording, const RunOptions& op
     return say("nothing was recorded here: the command is another cudadiag, which makes its own session"), true;
   }
   return tell_why_no_process(), true;
+}
+
+void tell_no_nan(const supervise::Recording& recording, const diagnose::Diagnosis& report,
+                 report::Verbosity verbosity) {
+  for (const analyse::Note& note : report.notes) {
+    if (note.code == diagnose::kChecksEnded) say(note.text);
+  }
+  if (!report.findings.empty() || verbosity == report::Verbosity::quiet) return;
+  const std::size_t processes = recording.session().processes.size();
+  if (processes == 0) {
+    return say(
+        "nothing was checked: no process of the command has imported PyTorch, or its Python ignores the environment "
+        "(-I, -E, -S)");
+  }
+  const std::string where = processes == 1 ? "1 process" : diagnose::thousands(processes) + " processes";
+  say("no NaN was found that the program used; the operators of " + where + " were checked");
 }
 
 void tell_no_race(const session::Races& races, report::Verbosity verbosity) {

@@ -11,6 +11,9 @@ namespace cudadiag::command {
 bool explain_silence(const supervise::Recording& recording, const RunOptions& options, const supervise::RunEnd& end,
                      const diagnose::Diagnosis& report);
 
+// After `cudadiag nans`: that there is none, or why nothing was checked.
+void tell_no_nan(const supervise::Recording& recording, const diagnose::Diagnosis& report, report::Verbosity verbosity);
+
 // If there is none.
 void tell_no_race(const session::Races& races, report::Verbosity verbosity);
 

@@ -42,6 +42,8 @@ const Delivery* delivery_for(const Finding& finding, const analyse::Failure& fai
   return last;
 }
 
+}  // namespace
+
 Argument argument_of(const session::DeliveredValue& value) {
   Argument argument;
   argument.name = value.name;
@@ -62,8 +64,6 @@ Argument argument_of(const session::DeliveredValue& value) {
   argument.pointer = value.pointer;
   return argument;
 }
-
-}  // namespace
 
 void add_delivered(Finding& finding, const analyse::Failure& failure) {
   if (failure.again == nullptr || failure.again_process == nullptr) return;
@@ -87,14 +87,14 @@ void add_watched(Finding& finding, const analyse::Failure& failure) {
   if (finding.watched.size() > kMost) finding.watched.erase(finding.watched.begin(), finding.watched.end() - kMost);
 }
 
-namespace {
-
 Location line_of_user(const symbolize::SourceStack& stack) {
   const auto user =
       std::find_if(stack.python.begin(), stack.python.end(), [](const auto& frame) { return frame.user; });
   if (user == stack.python.end()) return {};
   return {user->file, user->function, "python", "", "", user->line};
 }
+
+namespace {
 
 TensorMemory tensor_memory(const session::Process& process, const session::DeliveredMemory& from,
                            const symbolize::Symbolizer& symbolizer) {

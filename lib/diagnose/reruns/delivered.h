@@ -10,6 +10,11 @@ namespace cudadiag::diagnose {
 // Adds the failing operator's own arguments if they are known, otherwise the variables that its line names.
 void add_delivered(Finding& finding, const analyse::Failure& failure);
 
+Argument argument_of(const session::DeliveredValue& value);
+
+// The innermost line of the user's; nothing known: there is none.
+Location line_of_user(const symbolize::SourceStack& stack);
+
 // Adds the values at watched lines before the failure.
 void add_watched(Finding& finding, const analyse::Failure& failure);
 

@@ -27,8 +27,10 @@ FILLS = ("full", "full_like", "fill_", "new_full", "masked_fill", "masked_fill_"
 
 # They move an element by a little: one that was bad before was not made bad there. What other operators are given, such as
 # a hash before its remainder, may be of another kind than their results.
-SHIFTS = ("add", "add_", "sub", "sub_", "rsub", "abs", "unique", "_unique2", "unique_dim", "minimum", "maximum", "clamp_min",
-          "clamp", "sort", "topk", "amax", "max", "min", "detach", "alias", "view", "contiguous")
+SHIFTS = ("add", "add_", "sub", "sub_", "abs", "unique", "_unique2", "unique_dim", "minimum", "maximum", "clamp_min",
+          "clamp", "amax", "amin")
+# They keep the sign, and nothing else, of what they are given.
+QUOTIENTS = ("div", "div_", "floor_divide", "floor_divide_")
 
 
 class Result:
@@ -39,15 +41,19 @@ class Result:
     def is_clean(self):
         return False
 
-    def is_outside(self, bound):
-        return self.least is not None and not (self.least >= bound.least and self.greatest < bound.least_too_much)
 
 
-class Range:
-    """Good elements: from `least` to below `least_too_much`."""
+class Side:
+    """Of the good elements, the side on which the bad one lies."""
 
-    def __init__(self, least, least_too_much):
-        self.least, self.least_too_much = least, least_too_much
+    def __init__(self, value, least, least_too_much):
+        self.is_below, self.least, self.least_too_much = value < least, least, least_too_much
+
+    def has(self, least, greatest):
+        """Whether there are elements on it; they may be others than the one that is looked for."""
+        if least is None:
+            return False
+        return least < self.least if self.is_below else greatest >= self.least_too_much
 
 
 class Origins(stream.Listener):
@@ -124,29 +130,33 @@ def element_range(tensor, index):
         return tensor[tuple(index)] if index else tensor
 
 
-def steps_back(writers, tensor, index, bound):
-    """Results that hold the bad element, the latest first; and the inputs of the last one."""
+def leads_on(result, side):
+    """Whether a bad element of the result may have been bad before."""
+    facts = result.facts
+    return facts.structural or facts.name in SHIFTS or (side.is_below and facts.name in QUOTIENTS)
+
+
+def steps_back(writers, tensor, index, side):
+    """Results that hold the bad element, the latest first; and whether it entered with an input of the last one."""
     results = writers.values_in(element_range(tensor, index)) or writers.values_in(tensor)
     steps = []
     while results and len(steps) < MOST_STEPS:
-        result = next((each for each in results if each.is_outside(bound)), results[-1])
+        result = next((each for each in results if side.has(each.least, each.greatest)), results[-1])
         steps.append(result)
         results, entered = [], False
-        if not (result.facts.structural or result.facts.name in SHIFTS):
-            return steps, False
-        for inner, least, greatest in result.inputs:
-            bad = [each for each in inner if each.is_outside(bound)]
-            if bad:
-                results = bad
+        for inner, least, greatest in result.inputs if leads_on(result, side) else ():
+            results = [each for each in inner if side.has(each.least, each.greatest)]
+            if results:
                 break
-            if not inner and least is not None and not (least >= bound.least and greatest < bound.least_too_much):
-                entered = True
+            entered = entered or (not inner and side.has(least, greatest))
         if entered and not results:
             return steps, True
     return steps, False
 
 
 def role_of(result, entered):
+    if result.facts.enters:
+        return "loaded"
     if result.facts.lifts:
         return "copied"
     if entered:
@@ -155,8 +165,8 @@ def role_of(result, entered):
 
 
 def origin_of(listener, tensor, index, value, bound):
-    """[{role, operator, value, stack}]: the origin, then what carried the element; []: nothing is known."""
-    steps, entered = steps_back(listener.writers, tensor, index, bound)
+    """`bound`: the least good element, and the first one that is too much. [{role, operator, value, stack}]: the origin, then what carried the element; []: nothing is known."""
+    steps, entered = steps_back(listener.writers, tensor, index, Side(value, *bound))
     if not steps:
         return []
     first = steps[-1]
@@ -168,8 +178,47 @@ def origin_of(listener, tensor, index, value, bound):
     return told
 
 
-listener = Origins()
+class Entry:
+    """Stands for the facts of an operator where tensors come from a file or another process."""
+
+    structural = lifts = False
+    enters, name = True, "entry"
+
+    def __init__(self, name):
+        self.operator = name
+
+    def full_name(self):
+        return self.operator
 
 
-def begin():
-    stream.push(listener)
+def note_entry(listener, name, value, depth=4):
+    if type(value) in tensor_kinds():
+        if has_storage(value):
+            kept = Result()
+            kept.facts, kept.place, kept.inputs, kept.given = Entry(name), places_here.place(), [], []
+            kept.least, kept.greatest = extremes(value)
+            listener.writers.write(value, kept)
+    elif depth:
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+        for each in list(inner):
+            note_entry(listener, name, each, depth - 1)
+
+
+def follow_entries(listener, replace):
+    """`replace(owner, name, make)`: `make` gets the original and gives what takes its place."""
+
+    def make(name):
+        def made(original):
+            def entered(*args, **kwargs):
+                value = original(*args, **kwargs)
+                guarded(note_entry, listener, name, value)
+                return value
+
+            return entered
+
+        return made
+
+    torch = sys.modules["torch"]
+    replace(torch, "load", make("torch.load"))
+    loader = sys.modules.get("torch.utils.data.dataloader")
+    replace(getattr(loader, "_MultiProcessingDataLoaderIter", None), "__next__", make("DataLoader"))

@@ -41,6 +41,7 @@ class Facts:
         tags = [str(tag).rpartition(".")[2] for tag in function.tags]
         self.pointwise = "pointwise" in tags or self.name in ("div_", "mul_", "add_", "sub_")
         self.keeps_inputs = self.own and bool(self.written) and self.name in OVERWRITE
+        self.enters = False  # Entry of origins does
         self.lifts = self.own and self.name == "lift_fresh"
         self.makes_nothing = not self.written and not self.fresh and not self.lifts
         self.uninitialised = self.own and self.name in UNINITIALISED

@@ -1,6 +1,6 @@
-# Starts the hook in each Python process of `cudadiag nans`. The launcher writes this file, ../load.py and the package
-# below the session, and names that folder first in PYTHONPATH. It takes the place of the program's own sitecustomize, which
-# it imports afterwards.
+# Starts the hook in each Python process of `cudadiag nans`. The launcher writes this file, and load.py and the package as
+# plain text, to a folder of the session that is the first of PYTHONPATH. The program's own sitecustomize is imported
+# afterwards, in the place of this one.
 import os
 import sys
 
@@ -37,9 +37,10 @@ def start(folder):
             return file.read()
 
     names = {"sources": {}, "given": {"deliver": deliver, "note": note}}
-    for name in os.listdir(folder + "/cudadiag_hook"):
-        names["sources"][name.rpartition(".")[0]] = read(folder + "/cudadiag_hook/" + name)
-    exec(compile(read(folder + "/load.py"), "<cudadiag>", "exec"), names)
+    for name in os.listdir(folder):
+        if name.endswith(".txt") and name != "load.txt":
+            names["sources"][name[:-len(".txt")]] = read(folder + "/" + name)
+    exec(compile(read(folder + "/load.txt"), "<cudadiag>", "exec"), names)
     names["package"].nans.start(os.environ.get("CUDADIAG_NANS", ""))
 
 

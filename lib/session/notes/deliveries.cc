@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <deque>
+#include <initializer_list>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "session/plain_file.h"
 #include "session/plain_folder.h"
 #include "session/session.h"
+#include "wire/area.h"
 #include "wire/delivery.h"
 
 namespace cudadiag::session {
@@ -21,6 +23,7 @@ namespace {
 constexpr std::size_t kMostLines = 8192;
 constexpr std::size_t kMostValues = 64, kMostDimensions = 64;
 constexpr std::size_t kMostStacks = 8, kMostFrames = 64;
+constexpr std::size_t kMostProcesses = 1024;
 
 std::optional<DeliveredValue::Number> number_of(const Json& object, const char* key) {
   const auto it = object.find(key);
@@ -119,6 +122,61 @@ DeliveredMemory memory_of(const Json& object) {
   return memory;
 }
 
+template <typename Value>
+Value value_of_word(const Json& object, const char* key, std::initializer_list<std::pair<const char*, Value>> words) {
+  const std::string wanted = short_text_of(object, key);
+  for (const auto& [word, value] : words) {
+    if (wanted == word) return value;
+  }
+  return words.begin()->second;
+}
+
+DeliveredNonFinite non_finite_of(const Json& object) {
+  using State = DeliveredNonFinite::State;
+  using Role = DeliveredNonFinite::Role;
+  const auto frames = [](const Json& from, const char* key) {
+    const auto it = from.find(key);
+    return it != from.end() && it->is_array() ? frames_of(*it) : std::vector<DeliveredFrame>();
+  };
+  DeliveredNonFinite found;
+  found.state = value_of_word<State>(object, "state",
+                                     {{"candidate", State::candidate},
+                                      {"found", State::found},
+                                      {"asked", State::asked},
+                                      {"asked last", State::asked_last}});
+  found.role = value_of_word<Role>(object, "role",
+                                   {{"made", Role::made},
+                                    {"passed", Role::passed},
+                                    {"loaded", Role::loaded},
+                                    {"uninitialised", Role::uninitialised}});
+  found.root = integer_of<std::uint64_t>(object, "root").value_or(0);
+  found.used = short_text_of(object, "used");
+  found.node = short_text_of(object, "node");
+  if (object.contains("module")) found.module = short_text_of(object, "module");
+  found.module_class = short_text_of(object, "module_class");
+  found.dtype = short_text_of(object, "dtype");
+  found.step = integer_of<std::uint64_t>(object, "step").value_or(0);
+  found.shape = integers_of(object, "shape");
+  found.index = integers_of(object, "index");
+  found.bad = integer_of<std::uint64_t>(object, "bad");
+  if (const auto elements = object.find("elements"); elements != object.end() && elements->is_array()) {
+    for (const Json& each : *elements) {
+      if (!each.is_object() || found.elements.size() == kMostValues) continue;
+      found.elements.emplace_back(short_text_of(each, "name"), short_text_of(each, "value"));
+    }
+  }
+  found.stack = frames(object, "stack");
+  found.forward = frames(object, "forward_stack");
+  found.backward = frames(object, "backward_stack");
+  found.uses = frames(object, "used_stack");
+  found.forward_certain = bool_of(object, "forward_certain", true);
+  if (const auto infinite = object.find("infinite"); infinite != object.end() && infinite->is_object()) {
+    found.infinite = short_text_of(*infinite, "operator");
+    found.infinite_stack = frames(*infinite, "stack");
+  }
+  return found;
+}
+
 template <typename Number>
 bool take_number(std::string_view& text, Number& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -157,7 +215,10 @@ std::optional<Delivery> parse(std::string_view text) {
     }
     return delivery;
   }
+  if (delivery.kind == "non_finite") delivery.non_finite = non_finite_of(object);
+  delivery.text = short_text_of(object, delivery.kind == "checking" ? "torch" : "text");
   const auto values = object.find("arguments");
+  if (values == object.end() && delivery.non_finite) return delivery;
   if (values == object.end() || !values->is_array()) return std::nullopt;
   for (const Json& value : *values) {
     if (value.is_object() && delivery.values.size() < kMostValues) delivery.values.push_back(value_of(value));
@@ -188,6 +249,31 @@ std::vector<Delivery> parse_deliveries(std::string_view text) {
   return deliveries;
 }
 
+namespace {
+
+// Of processes that have no area.
+void add_checked(const std::filesystem::path& folder, std::vector<Process>& processes) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::filesystem::path& file = entry.path();
+    const std::string pid = file.stem().string();
+    Process process;
+    const auto [end, problem] = std::from_chars(pid.data(), pid.data() + pid.size(), process.pid);
+    if (file.extension() != wire::delivery::kSuffix || problem != std::errc() || end != pid.data() + pid.size())
+      continue;
+    const auto known = [&](const Process& other) { return other.pid == process.pid; };
+    if (std::any_of(processes.begin(), processes.end(), known) || processes.size() >= kMostProcesses) continue;
+    process.deliveries = read_deliveries(file);
+    const auto checked = [](const Delivery& delivery) { return delivery.kind == "checking"; };
+    if (std::none_of(process.deliveries.begin(), process.deliveries.end(), checked)) continue;
+    process.record.pid = process.pid;
+    process.record.state = wire::area::State::finished;
+    processes.push_back(std::move(process));
+  }
+}
+
+}  // namespace
+
 void attach_deliveries(const std::filesystem::path& folder, std::vector<Process>& processes) {
   if (!open_plain_folder(AT_FDCWD, folder.c_str()).valid()) return;
   for (Process& process : processes) {
@@ -196,6 +282,7 @@ void attach_deliveries(const std::filesystem::path& folder, std::vector<Process>
     std::sort(watched.begin(), watched.end(), [](const auto& a, const auto& b) { return a.ticks < b.ticks; });
     std::move(watched.begin(), watched.end(), std::back_inserter(process.deliveries));
   }
+  add_checked(folder, processes);
 }
 
 }  // namespace cudadiag::session

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -50,6 +51,28 @@ struct DeliveredMemory {
   std::vector<Exception> exceptions;
 };
 
+// The first element that is not finite, of a value that the program used.
+struct DeliveredNonFinite {
+  enum class State { candidate, found, asked, asked_last };
+  enum class Role { made, passed, loaded, uninitialised };
+
+  State state = State::candidate;
+  Role role = Role::made;
+  std::uint64_t root = 0;  // ordinal of the operator in its process
+  std::string used;        // "parameter", "loss", "number", …
+  std::string node;        // of a backward pass; empty: it is none
+  std::optional<std::string> module;
+  std::string module_class, dtype;
+  std::uint64_t step = 0;  // 0: the program has no optimiser
+  std::vector<std::int64_t> shape, index;
+  std::optional<std::uint64_t> bad;                            // elements; nothing: they were not looked at
+  std::vector<std::pair<std::string, std::string>> elements;   // of the arguments, at the index
+  std::vector<DeliveredFrame> stack, forward, backward, uses;  // innermost first
+  bool forward_certain = true;
+  std::string infinite;  // the operator that made the infinite elements that it got; empty: none
+  std::vector<DeliveredFrame> infinite_stack;
+};
+
 struct Delivery {
   std::uint32_t tid = 0;
   std::uint64_t ticks = 0;
@@ -73,13 +96,16 @@ struct Delivery {
   // thread had been begun by.
   std::vector<std::vector<DeliveredFrame>> stacks;
   std::optional<DeliveredMemory> memory;  // kind "memory"
+  std::optional<DeliveredNonFinite> non_finite;
+  std::string text;  // kind "note"; kind "checking": the version of PyTorch
 };
 
 // In the order of the file; of a long one the end.
 std::vector<Delivery> read_deliveries(const std::filesystem::path& file);
 std::vector<Delivery> parse_deliveries(std::string_view text);
 
-// To the processes of the pass with this folder, each what it told.
+// To the processes of the pass with this folder, each its deliveries. Processes without an area that were checked for
+// elements that are not finite are added.
 struct Process;
 void attach_deliveries(const std::filesystem::path& folder, std::vector<Process>& processes);
 

@@ -139,3 +139,29 @@ TEST_CASE("of many lines the last are read, and of a file that nobody can have w
   CHECK(read(std::string(2 * cudadiag::wire::delivery::kMostBytes + 1, ' ')).empty());
   CHECK(read_deliveries("/nonexistent").empty());
 }
+
+TEST_CASE("a value that is not finite is read with its places") {
+  const auto deliveries = read(
+      R"(7 900 {"kind":"non_finite","state":"found","root":9,"role":"loaded","used":"parameter","operator":"aten::div",)"
+      R"("step":2,"stack":[["a.py",4,"f"]],"node":"DivBackward0","forward_stack":[["b.py",5,"g"]],"module":"",)"
+      R"("shape":[8,1],"index":[3,0],"bad":1,"elements":[{"name":"self","value":"0.0"}],)"
+      R"("infinite":{"operator":"aten::exp","stack":[["c.py",6,"h"]]}})"
+      "\n");
+  REQUIRE(deliveries.size() == 1);
+  REQUIRE(deliveries[0].non_finite);
+  const DeliveredNonFinite& value = *deliveries[0].non_finite;
+  CHECK(value.state == DeliveredNonFinite::State::found);
+  CHECK(value.role == DeliveredNonFinite::Role::loaded);
+  CHECK(value.root == 9);
+  CHECK(value.step == 2);
+  CHECK(value.module == "");
+  CHECK(value.index == std::vector<std::int64_t>{3, 0});
+  CHECK(value.bad == 1);
+  REQUIRE(value.elements.size() == 1);
+  CHECK(value.elements[0].second == "0.0");
+  REQUIRE(value.forward.size() == 1);
+  CHECK(value.forward[0].line == 5);
+  CHECK(value.infinite == "aten::exp");
+  REQUIRE(value.infinite_stack.size() == 1);
+  CHECK(value.infinite_stack[0].file == "c.py");
+}

@@ -1,0 +1,146 @@
+#include "diagnose/values/made_of.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "diagnose/causes/argument_facts.h"
+#include "diagnose/words.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+using session::DeliveredNonFinite;
+using Role = DeliveredNonFinite::Role;
+
+// "div" of "aten::div_"
+std::string base_name(std::string_view op) {
+  const std::size_t colon = op.rfind(':');
+  std::string name(colon == std::string_view::npos ? op : op.substr(colon + 1));
+  if (name.ends_with('_')) name.pop_back();
+  return name;
+}
+
+// "0" of "0.0"
+std::string number(std::string text) {
+  if (text.ends_with(".0")) text.resize(text.size() - 2);
+  return text;
+}
+
+const std::string* element(const DeliveredNonFinite& value, std::string_view name) {
+  const auto found =
+      std::find_if(value.elements.begin(), value.elements.end(), [&](const auto& each) { return each.first == name; });
+  return found == value.elements.end() ? nullptr : &found->second;
+}
+
+// "0 / 0"; empty: the arguments' elements are not known, or say nothing.
+std::string computation(const std::string& name, const DeliveredNonFinite& value) {
+  constexpr std::pair<std::string_view, std::string_view> kBetween[] = {
+      {"div", " / "},       {"sub", " - "},           {"mul", " * "}, {"add", " + "}, {"pow", " to the power of "},
+      {"fmod", " modulo "}, {"remainder", " modulo "}};
+  const std::string* self = element(value, "self");
+  const std::string* other = element(value, name == "pow" ? "exponent" : "other");
+  for (const auto& [op, words] : kBetween) {
+    if (name == op && self != nullptr && other != nullptr) return number(*self) + std::string(words) + number(*other);
+  }
+  const bool alone = value.elements.size() == 1 && self != nullptr;
+  if (alone) return fmt::format("{} of {}", name == "sqrt" ? "the square root" : name, number(*self));
+  std::string text;
+  for (const auto& [argument, found] : value.elements) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", argument, number(found));
+  }
+  return text.empty() ? "" : fmt::format("{} of {}", name, text);
+}
+
+std::string result_text(const DeliveredNonFinite& value) {
+  if (!value.bad) return "";
+  std::string text = value.index.empty() ? "" : fmt::format("element {} of ", causes::subscript(value.index));
+  text += fmt::format("a result {}{}", value.dtype, value.shape.empty() ? "" : causes::subscript(value.shape));
+  if (*value.bad > 1) text += fmt::format(", {} elements in all", thousands(*value.bad));
+  return text;
+}
+
+std::string with_result(std::string text, const DeliveredNonFinite& value) {
+  const std::string result = result_text(value);
+  return result.empty() ? text : text + ": " + result;
+}
+
+// "self has 3 infinite elements"
+std::string inputs_text(const std::vector<Argument>& arguments) {
+  for (const Argument& argument : arguments) {
+    if (argument.inf.value_or(0) == 0) continue;
+    return fmt::format("; {} has {} infinite element{}", argument.name, thousands(*argument.inf),
+                       *argument.inf == 1 ? "" : "s");
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string made_of(std::string_view op, const DeliveredNonFinite& value, const std::vector<Argument>& arguments) {
+  switch (value.role) {
+    case Role::passed:
+      return with_result(fmt::format("{} was given NaN as a number", op), value);
+    case Role::loaded:
+      if (base_name(op) == "lift_fresh") return with_result("the data of this tensor had NaN", value);
+      return with_result(fmt::format("an argument of {} had NaN that no PyTorch operator made", op), value);
+    case Role::uninitialised:
+      return with_result(fmt::format("{} read memory of torch.empty() that no operator had written", op), value);
+    case Role::made:
+      break;
+  }
+  const std::string computed = computation(base_name(op), value);
+  if (!computed.empty()) return with_result(computed + " is NaN", value);
+  return with_result(fmt::format("{} made NaN", op), value) + inputs_text(arguments);
+}
+
+std::string use_text(std::string_view used) {
+  constexpr std::pair<std::string_view, std::string_view> kUses[] = {
+      {"parameter", "the program wrote it into a parameter"},
+      {"loss", "the program ran backward from it"},
+      {"number", "the program took a number from it"},
+      {"printed", "the program printed it"},
+      {"saved", "the program saved it"},
+      {"array", "the program took an array from it"},
+      {"gradient", "it is in a gradient at the end of the program"},
+      {"exception", "the program ended because of it"},
+  };
+  for (const auto& [word, text] : kUses) {
+    if (word == used) return std::string(text);
+  }
+  return "the program used it";
+}
+
+std::string remedy(std::string_view op, const DeliveredNonFinite& value) {
+  if (value.role == Role::loaded) return "check the data where it enters: assert torch.isfinite(x).all()";
+  if (value.role == Role::uninitialised) return "write the tensor before it is read, or make it with torch.zeros()";
+  if (value.role != Role::made) return "";
+  const std::string name = base_name(op);
+  if (!value.node.empty()) {
+    if (value.node.starts_with("Sqrt") || value.node.starts_with("Norm") ||
+        value.node.starts_with("LinalgVectorNorm")) {
+      return "the slope of a root is infinite at 0: add a small number under the root, sqrt(x + 1e-12)";
+    }
+    return "if where() hides the bad elements in the forward pass, give the function itself good elements: "
+           "f(torch.where(mask, x, 1))";
+  }
+  if (name == "div") return "keep the divisor away from 0: x / y.clamp(min=1e-8), or divide only where it is not 0";
+  if (name.starts_with("log")) return "keep the argument positive: torch.log(x.clamp(min=1e-8))";
+  if (name == "sqrt" || name == "rsqrt") return "keep the argument from going below 0: x.clamp(min=0)";
+  if (name == "acos" || name == "asin") return "keep the argument between -1 and 1: x.clamp(-1, 1)";
+  if (name == "pow") return "a negative base has no power with a fraction: keep it positive";
+  const bool masked = value.infinite.empty() || value.infinite.find("fill") != std::string::npos ||
+                      value.infinite.find("full") != std::string::npos;
+  if (masked && name.find("softmax") != std::string::npos) return "give each row at least one element that is not -inf";
+  if (name == "mean" || name == "std" || name == "var") return "see that there is something to average";
+  if (!value.infinite.empty()) return "keep the values from overflowing, as by a larger type or a smaller scale";
+  return "";
+}
+
+std::string_view role_word(Role role) {
+  constexpr std::string_view kWords[] = {"made", "passed", "loaded", "uninitialised"};
+  return kWords[static_cast<std::size_t>(role)];
+}
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,23 @@
+// Words for an element that is not finite: what the operator made it of, what the program did with it, and a remedy.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "diagnose/diagnosis.h"
+#include "session/notes/deliveries.h"
+
+namespace cudadiag::diagnose {
+
+// "0 / 0 makes NaN: element [3,0] of a result float32[8,1], 1 in all"
+std::string made_of(std::string_view op, const session::DeliveredNonFinite& value,
+                    const std::vector<Argument>& arguments);
+// "the program wrote it into a parameter"
+std::string use_text(std::string_view used);
+// Empty: none is known.
+std::string remedy(std::string_view op, const session::DeliveredNonFinite& value);
+
+std::string_view role_word(session::DeliveredNonFinite::Role role);
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,205 @@
+#include "diagnose/values/non_finite.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/trimmed.h"
+#include "diagnose/causes/argument_facts.h"
+#include "diagnose/place.h"
+#include "diagnose/reruns/delivered.h"
+#include "diagnose/values/made_of.h"
+#include "diagnose/words.h"
+#include "session/notes/deliveries.h"
+#include "symbolize/source_excerpt.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+using session::DeliveredNonFinite;
+using session::Delivery;
+using Role = DeliveredNonFinite::Role;
+using State = DeliveredNonFinite::State;
+
+bool ended_badly(const session::Session& session, std::uint32_t pid) {
+  const auto& ends = session.manifest.ends;
+  const auto own = ends.find(pid);
+  if (own == ends.end()) return false;
+  return own->second.signal.has_value() || own->second.code.value_or(0) != 0;
+}
+
+// The one whose root came first, of what lasts and of losses that the program did not ask for. Else the first of the
+// other uses; else what the program asked for before it failed. Null: none.
+const Delivery* first_used(const session::Session& session, const session::Process& process) {
+  std::set<std::uint64_t> asked;
+  for (const Delivery& delivery : process.deliveries) {
+    if (delivery.non_finite && delivery.non_finite->state == State::asked) asked.insert(delivery.non_finite->root);
+  }
+  const Delivery *lasting = nullptr, *other = nullptr, *last = nullptr;
+  bool any_found = false;
+  for (const Delivery& delivery : process.deliveries) {
+    if (!delivery.non_finite || delivery.non_finite->state == State::asked) continue;
+    const DeliveredNonFinite& value = *delivery.non_finite;
+    if (value.state == State::asked_last) {
+      last = &delivery;
+      continue;
+    }
+    const bool is_found = value.state == State::found;
+    if (!is_found && asked.contains(value.root)) continue;
+    any_found = any_found || is_found;
+    const bool leads = is_found || value.used == "loss";
+    const std::uint64_t first = lasting == nullptr ? UINT64_MAX : lasting->non_finite->root;
+    if (leads && (value.root < first || (is_found && value.root == first))) lasting = &delivery;
+    if (other == nullptr) other = &delivery;
+  }
+  if (any_found) return lasting;
+  if (other != nullptr) return other;
+  return last != nullptr && ended_badly(session, process.pid) ? last : nullptr;
+}
+
+Location with_source(Location location) {
+  for (const symbolize::SourceLine& line : symbolize::source_excerpt(location.file, location.line, 0)) {
+    location.source = base::trimmed(line.text);
+  }
+  return location;
+}
+
+class NonFiniteBuilder {
+ public:
+  NonFiniteBuilder(const session::Session& session, const session::Process& process, const Delivery& delivery,
+                   const symbolize::Symbolizer& symbolizer)
+      : session_(session),
+        process_(process),
+        delivery_(delivery),
+        value_(*delivery.non_finite),
+        symbolizer_(symbolizer) {}
+
+  Finding build() {
+    finding_.kind = analyse::Kind::non_finite;
+    finding_.title = value_.role == Role::made ? "first NaN" : "NaN";
+    finding_.text = "The first element that is not a number, of all that lead to a result that the program uses.";
+    finding_.pid = process_.pid;
+    finding_.rank = process_.rank;
+    finding_.host = session_.manifest.host;
+    lead();
+    relate();
+    for (const session::DeliveredValue& argument : delivery_.values)
+      finding_.arguments.push_back(argument_of(argument));
+    explain();
+    grade();
+    return std::move(finding_);
+  }
+
+ private:
+  std::string operator_name() const {
+    return delivery_.op + (delivery_.overload.empty() ? "" : "." + delivery_.overload);
+  }
+
+  Location line_of(const std::vector<session::DeliveredFrame>& frames) const {
+    return with_source(line_of_user(symbolizer_.stack(process_, frames)));
+  }
+
+  // A line of the user's in the operator's own stack; for an operator of a backward pass the one that made its node.
+  void lead() {
+    finding_.stack = symbolizer_.stack(process_, value_.stack);
+    finding_.location = with_source(line_of_user(finding_.stack));
+    const bool own_code = finding_.location.line > 0;
+    const Location forward = line_of(value_.forward), backward = line_of(value_.backward);
+    if (!value_.node.empty()) {
+      finding_.backward = Backward{value_.node, "its node's stack is not kept any more", false};
+      if (forward.line > 0) {
+        const auto grade = value_.forward_certain ? analyse::Grade::proven : analyse::Grade::inferred;
+        finding_.related.push_back({"forward", forward, grade});
+        finding_.backward->leads = !own_code;
+      }
+      if (backward.line > 0) finding_.related.push_back({"backward", backward});
+    }
+    if (!own_code && forward.line > 0) {
+      finding_.location = forward;
+      finding_.stack = symbolizer_.stack(process_, value_.forward);
+    } else if (!own_code) {
+      finding_.location = backward;
+    }
+    if (finding_.location.line == 0) return;
+    finding_.excerpt = symbolize::source_excerpt(finding_.location.file, finding_.location.line, 1);
+  }
+
+  void relate() {
+    if (const Location made = line_of(value_.infinite_stack); made.line > 0) {
+      finding_.related.push_back({"infinite", made});
+    }
+    if (const Location used = line_of(value_.uses); used.line > 0) finding_.related.push_back({"used", used});
+  }
+
+  void explain() {
+    Cause& cause = finding_.cause.emplace();
+    cause.id = "non-finite";
+    cause.text = made_of(delivery_.op, value_, finding_.arguments);
+    if (value_.role == Role::made && !value_.infinite.empty()) {
+      cause.text += fmt::format("; the infinite element was made by {}", value_.infinite);
+      const Location made = line_of(value_.infinite_stack);
+      if (made.line > 0) cause.text += " at " + place(made, session_.manifest.working_directory);
+    }
+    cause.certain = value_.role == Role::made;
+    const auto fact = [&](const char* name, const std::string& text) {
+      if (!text.empty()) cause.facts.emplace_back(name, text);
+    };
+    fact("operator", operator_name());
+    fact("pass", value_.node.empty() ? "forward" : "backward");
+    fact("node", value_.node);
+    fact("role", std::string(role_word(value_.role)));
+    if (value_.bad) fact("index", causes::subscript(value_.index));
+    if (value_.bad) fact("elements", std::to_string(*value_.bad));
+    for (const auto& [name, element] : value_.elements) fact(("input " + name).c_str(), element);
+    if (value_.step > 0) fact("step", std::to_string(value_.step));
+    if (value_.module) cause.facts.emplace_back("module", *value_.module);
+    fact("module_class", value_.module_class);
+    fact("used", value_.used);
+    fact("infinite", value_.infinite);
+    if (std::string step = remedy(delivery_.op, value_); !step.empty()) finding_.fix.push_back(std::move(step));
+  }
+
+  void grade() {
+    const bool certain = value_.role == Role::made || value_.role == Role::passed;
+    const bool line_certain = value_.node.empty() || !finding_.backward->leads || value_.forward_certain;
+    finding_.grade = certain && line_certain ? analyse::Grade::proven : analyse::Grade::inferred;
+    finding_.because = certain ? "the result of each operator was checked, and none of the inputs of this one had NaN"
+                               : "no operator that was checked made this NaN; it is the first that was read";
+    if (value_.role == Role::passed) finding_.because = "the number that this operator was given is NaN";
+    finding_.because += "; " + use_text(value_.used);
+    for (const Related& related : finding_.related) {
+      if (related.role == "used")
+        finding_.because += " at " + place(related.location, session_.manifest.working_directory);
+    }
+    if (value_.step > 0) finding_.because += fmt::format(", in step {}", thousands(value_.step));
+  }
+
+  const session::Session& session_;
+  const session::Process& process_;
+  const Delivery& delivery_;
+  const DeliveredNonFinite& value_;
+  const symbolize::Symbolizer& symbolizer_;
+  Finding finding_;
+};
+
+}  // namespace
+
+void add_non_finite(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer) {
+  std::vector<Finding> found;
+  for (const session::Process& process : session.processes) {
+    for (const Delivery& delivery : process.deliveries) {
+      if (delivery.kind == "note") report.notes.push_back({kChecksEnded, delivery.text});
+      if (delivery.kind == "checking" && report.torch.empty()) report.torch = delivery.text;
+    }
+    const Delivery* first = first_used(session, process);
+    if (first != nullptr) found.push_back(NonFiniteBuilder(session, process, *first, symbolizer).build());
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Finding& a, const Finding& b) { return a.pid < b.pid; });
+  std::move(found.begin(), found.end(), std::back_inserter(report.findings));
+}
+
+}  // namespace cudadiag::diagnose

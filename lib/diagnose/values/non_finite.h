@@ -1,0 +1,16 @@
+// The findings of `cudadiag nans`: the first operator of a process whose result was not finite and was used.
+#pragma once
+
+#include "diagnose/diagnosis.h"
+#include "session/session.h"
+#include "symbolize/symbolizer.h"
+
+namespace cudadiag::diagnose {
+
+// The code of a note that says why operators were not checked to the end.
+inline constexpr const char* kChecksEnded = "checks-ended";
+
+// At most one for each process, in the order of their pids.
+void add_non_finite(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer);
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,54 @@
+#include "supervise/nans_start.h"
+
+#include <cstdlib>
+#include <string>
+#include <system_error>
+
+#include "python/hook_sources.h"
+#include "session/session_files.h"
+#include "wire/environment.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+namespace names = wire::environment;
+
+constexpr const char* kPythonPath = "PYTHONPATH";
+
+std::string text_of(const NansOptions& options) {
+  std::string text = "history=" + std::to_string(options.history);
+  if (options.also_infinite) text += ",also-inf";
+  if (options.blocking) text += ",blocking";
+  return text;
+}
+
+std::optional<session::Failure> write_package(const std::filesystem::path& folder, session::SessionWriter& writer) {
+  std::error_code error;
+  std::filesystem::create_directory(folder, error);
+  if (error) return session::Failure{"cannot make " + folder.string() + ": " + error.message(), "free some space"};
+  for (const python::HookModule& module : python::hook_modules()) {
+    // Not as modules: an interpreter without our sitecustomize has the folder in its path too.
+    const auto file = folder / (std::string(module.name) + ".txt");
+    if (auto failure = writer.store_text(file, module.text)) return failure;
+  }
+  if (auto failure = writer.store_text(folder / "load.txt", python::hook_loader())) return failure;
+  return writer.store_text(folder / "sitecustomize.py", python::hook_start());
+}
+
+}  // namespace
+
+session::Result<std::vector<launch::Variable>> start_of_nans(const NansOptions& options,
+                                                             session::SessionWriter& writer) {
+  const std::filesystem::path folder = writer.pass_folder() / session::kPythonFolder;
+  if (auto failure = write_package(folder, writer)) return *failure;
+  const char* path = std::getenv(kPythonPath);
+  const std::string others = path == nullptr || *path == '\0' ? "" : ":" + std::string(path);
+  // The operators of compiled code are not seen one by one, so it runs as it was written.
+  return std::vector<launch::Variable>{{names::kPass, "record"},
+                                       {names::kSession, writer.pass_folder().string()},
+                                       {names::kNans, text_of(options)},
+                                       {kPythonPath, folder.string() + others},
+                                       {"TORCHDYNAMO_DISABLE", "1"}};
+}
+
+}  // namespace cudadiag::supervise

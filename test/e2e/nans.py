@@ -1,0 +1,90 @@
+"""The first NaN that a PyTorch program uses; a function each, its name is the claim. CUDADIAG_TORCH_PYTHON names an
+interpreter that has PyTorch, else the one that runs the tests is asked; without PyTorch they skip aloud."""
+
+import json
+import os
+import subprocess
+import sys
+
+from harness import HERE, expect, expect_in, skip, true_line
+
+TRAINING = HERE / "programs/nan_training.py"
+
+
+def _python(machine):
+    python = os.environ.get("CUDADIAG_TORCH_PYTHON", sys.executable)
+    if subprocess.run([python, "-c", "import torch"], capture_output=True).returncode:
+        skip(f"{python} has no PyTorch; CUDADIAG_TORCH_PYTHON may name one that has")
+    machine.environment["PYTHONWARNINGS"] = "ignore"
+    return python
+
+
+def _nans(machine, *command, options=()):
+    report = machine.folder / "report.json"
+    result = machine.cudadiag("nans", "--json", report, *options, "--", *command, timeout=110)
+    return result, json.loads(report.read_text())
+
+
+def nan_in_a_parameter_leads_to_the_line_that_made_it(machine):
+    python = _python(machine)
+    result, report = _nans(machine, python, TRAINING, "divide")
+    expect(result.returncode, 3, "status of the program")
+    (finding,) = report["findings"]
+    location = finding["location"]
+    expect((location["file"], location["line"]), true_line("nan_training.py", "DIVIDE"), "true line")
+    expect((finding["kind"], finding["evidence"]["grade"]), ("non_finite", "proven"), "kind and grade")
+    facts = finding["cause"]["facts"]
+    expect({name: facts.get(name) for name in ("operator", "pass", "index", "input self", "input other", "step", "used")},
+           {"operator": "aten::div.Tensor", "pass": "forward", "index": "[2]", "input self": "0.0", "input other": "0.0",
+            "step": "2", "used": "parameter"}, "facts")
+    expect_in("0 / 0 is NaN: element [2] of a result float32[4]", result.stderr, "why")
+    expect(machine.report()["findings"], report["findings"], "what the session says later")
+
+
+def nan_of_a_backward_pass_leads_to_the_forward_line(machine):
+    python = _python(machine)
+    _, report = _nans(machine, python, TRAINING, "root")
+    (finding,) = report["findings"]
+    expect(finding["location"]["line"], true_line("nan_training.py", "ROOT")[1], "true line")
+    expect([related["role"] for related in finding["related"]], ["forward", "backward", "used"], "related lines")
+    expect(finding["cause"]["facts"]["node"], "MulBackward0", "node")
+    expect(finding["cause"]["facts"]["module"], "", "path of the module")
+
+
+def nan_that_the_program_asks_for_is_no_finding(machine):
+    python = _python(machine)
+    result, report = _nans(machine, python, TRAINING, "guarded")
+    expect(report["findings"], [], "findings")
+    expect_in("no NaN was found that the program used", result.stderr, "message")
+    expect(machine.sessions(), [], "sessions")
+
+
+def program_that_ends_for_nan_is_told_which(machine):
+    python = _python(machine)
+    result, report = _nans(machine, python, TRAINING, "exits")
+    expect(result.returncode, 1, "status of the program")
+    (finding,) = report["findings"]
+    expect(finding["location"]["line"], true_line("nan_training.py", "DIVIDE")[1], "true line")
+
+
+def the_program_prints_what_it_prints_without(machine):
+    python = _python(machine)
+    plain = machine.plain(python, TRAINING, "guarded")
+    result, _ = _nans(machine, python, TRAINING, "guarded")
+    expect((result.returncode, result.stdout), (plain.returncode, plain.stdout), "status and output")
+
+
+def program_without_pytorch_is_not_said_to_be_checked(machine):
+    result, report = _nans(machine, sys.executable, "-c", "print(1)")
+    expect((result.returncode, result.stdout, report["findings"]), (0, "1\n", []), "result")
+    expect_in("nothing was checked: no process of the command has imported PyTorch", result.stderr, "message")
+
+
+def sitecustomize_of_the_program_still_runs(machine):
+    own = machine.folder / "own"
+    own.mkdir()
+    (own / "sitecustomize.py").write_text("import builtins\nbuiltins.own = 'own'\n")
+    machine.environment["PYTHONPATH"] = str(own)
+    code = "import sys, sitecustomize; print(own, sitecustomize.__file__, [p for p in sys.path if 'record/python' in p])"
+    result, _ = _nans(machine, sys.executable, "-c", code)
+    expect(result.stdout, f"own {own / 'sitecustomize.py'} []\n", "output")

@@ -1,0 +1,48 @@
+#include "diagnose/values/made_of.h"
+
+#include <doctest/doctest.h>
+
+using namespace cudadiag::diagnose;
+using cudadiag::session::DeliveredNonFinite;
+
+namespace {
+
+DeliveredNonFinite element_of(std::vector<std::pair<std::string, std::string>> elements) {
+  DeliveredNonFinite value;
+  value.elements = std::move(elements);
+  value.dtype = "float32";
+  value.shape = {8, 1};
+  value.index = {3, 0};
+  value.bad = 1;
+  return value;
+}
+
+}  // namespace
+
+TEST_CASE("a NaN is said by the numbers that it was made of") {
+  CHECK(made_of("aten::div", element_of({{"self", "0.0"}, {"other", "0.0"}}), {}) ==
+        "0 / 0 is NaN: element [3,0] of a result float32[8,1]");
+  CHECK(made_of("aten::log_", element_of({{"self", "-1.5"}}), {}) ==
+        "log of -1.5 is NaN: element [3,0] of a result float32[8,1]");
+  CHECK(made_of("aten::pow", element_of({{"self", "-8.0"}, {"exponent", "0.5"}}), {}) ==
+        "-8 to the power of 0.5 is NaN: element [3,0] of a result float32[8,1]");
+}
+
+TEST_CASE("without numbers the infinite inputs are named") {
+  DeliveredNonFinite value = element_of({});
+  value.bad = 6;
+  Argument self;
+  self.name = "self";
+  self.inf = 3;
+  CHECK(made_of("aten::_softmax", value, {self}) ==
+        "aten::_softmax made NaN: element [3,0] of a result float32[8,1], 6 elements in all; self has 3 infinite "
+        "elements");
+}
+
+TEST_CASE("a NaN that entered is not said to be made") {
+  DeliveredNonFinite value;
+  value.role = DeliveredNonFinite::Role::loaded;
+  CHECK(made_of("aten::lift_fresh", value, {}) == "the data of this tensor had NaN");
+  value.role = DeliveredNonFinite::Role::passed;
+  CHECK(made_of("aten::full", value, {}) == "aten::full was given NaN as a number");
+}
