@@ -37,7 +37,7 @@ struct Location {
 bool same_line(const Location& a, const Location& b);
 
 struct Related {
-  std::string role;  // "forward" | "backward" | "started" | "eager" | "caller" | "capture" | "update" | "replay" | "used" | …
+  std::string role;  // "forward" | "backward" | "started" | "eager" | "caller" | "capture" | "update" | "replay" | …
   Location location;
   std::optional<analyse::Grade> grade{};  // of a forward and an eager line: how it is known
 };

@@ -16,7 +16,7 @@ inline constexpr const char* kPass = "CUDADIAG_PASS";
 inline constexpr const char* kWindow = "CUDADIAG_WINDOW";
 // The lines of Python at which values are taken (values.h), in a rerun or if the user watches some. Unset: none.
 inline constexpr const char* kValues = "CUDADIAG_VALUES";
-// Of `cudadiag nans`, comma-separated: also-inf, blocking, history=N (lib/python/cudadiag_hook/nans.py).
+// The checks of `cudadiag nans`, comma-separated: also-inf, blocking, history=N (lib/python/cudadiag_hook/nans.py).
 inline constexpr const char* kNans = "CUDADIAG_NANS";
 // Comma-separated: markers=sparse|dense|off, python=on|off, native=on|off, races=on|off, watch=cupti|hooks.
 inline constexpr const char* kRecord = "CUDADIAG_RECORD";

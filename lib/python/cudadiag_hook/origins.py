@@ -20,7 +20,7 @@ MOST_STEPS = 64  # back
 MOST_TOLD = 4
 MOST_RESULTS = 1 << 17  # kept with their inputs
 
-# Of a result that has only elements of its first argument, or numbers that it was given.
+# Their results have only elements of the first argument, or numbers that they were given.
 FILLS = ("full", "full_like", "fill_", "new_full", "masked_fill", "masked_fill_", "scalar_tensor", "constant_pad_nd",
          "index_fill", "index_fill_", "arange")
 

@@ -251,7 +251,7 @@ std::vector<Delivery> parse_deliveries(std::string_view text) {
 
 namespace {
 
-// Of processes that have no area.
+// Adds processes that have no area.
 void add_checked(const std::filesystem::path& folder, std::vector<Process>& processes) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
