@@ -259,7 +259,7 @@ class FindingText {
     if (candidates.size() > 1) add("Maybe", std::move(lines), kCandidatesNamed + 1, 1);
   }
 
-  // What became of a value that is not finite.
+  // The use of a value that is not finite.
   void uses() {
     for (const diagnose::Related& related : finding_.related) {
       if (related.role == "used" && !related.location.source.empty()) {

@@ -238,7 +238,7 @@ def settle_bad(value, tensor):
         value.computed = not call.facts.structural or any(each.computed for each in bad)
     else:
         value.roots = (root_of(call, tensor),)
-        # What the program was given may be a mark of its own until something is computed with it.
+        # Data of the program may be marked by NaN: it counts once something is computed with it.
         value.computed = not call.facts.structural
     value.call = None
 
