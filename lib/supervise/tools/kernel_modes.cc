@@ -244,8 +244,11 @@ sass::KernelAccesses KernelModes::read(const KernelCode& code, sass::ZeroWords z
 
 std::string find_disassembler(const std::vector<std::string>& command) {
   if (std::string path = find_toolkit_program("nvdisasm"); !path.empty()) return path;
-  for (const fs::path& tool : launch::files_in_python_packages(command, "triton/backends/nvidia/bin/nvdisasm")) {
-    if (::access(tool.c_str(), X_OK) == 0) return tool.string();
+  // NVIDIA's own wheel, which the extra `device` of ours brings, is newer than Triton's copy.
+  for (const char* place : {"nvidia/cu13/bin/nvdisasm", "triton/backends/nvidia/bin/nvdisasm"}) {
+    for (const fs::path& tool : launch::files_in_python_packages(command, place)) {
+      if (::access(tool.c_str(), X_OK) == 0) return tool.string();
+    }
   }
   return "";
 }
