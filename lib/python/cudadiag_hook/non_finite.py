@@ -173,6 +173,9 @@ def check(call, tensor, is_written):
         value.settle_source()
         value.call = None
         return watch.writers.write(tensor, value)
+    if any(each.check is not None for each in values_of(call)):
+        # Copied from a GPU: whether it was bad there already is known only once the checks before have arrived.
+        settle_all()
     settle_bad(value, tensor)
     watch.writers.write(tensor, value)
     if is_written and is_parameter(tensor):
