@@ -356,6 +356,18 @@ class Later(unittest.TestCase):
             with self.subTest(function.__name__):
                 self.assertIsNone(verdict(function))
 
+    def test_the_checks_themselves_are_not_checked(self):
+        kind, core, seen = package.finite_checks.Slots, torch._C, []
+        wait = kind.wait
+
+        def watched(slots):
+            seen.append(core._dispatch_tls_is_dispatch_key_excluded(core.DispatchKey.Python))
+            wait(slots)
+        kind.wait = watched
+        self.addCleanup(setattr, kind, "wait", wait)
+        verdict(FOUND[0])
+        self.assertEqual(seen, [True])
+
     def test_a_page_that_is_full_is_read_while_the_program_runs(self):
         def long():
             weight = torch.ones(2, requires_grad=True)

@@ -310,7 +310,8 @@ def item(call, result):
 def settle_all():
     """Waits for the GPU: at the end of the program."""
     if watch.pending:
-        slots.wait()
-        for value in watch.pending:
-            value.check[0].event.synchronize()
-        settle()
+        with Guard():  # else the slots would be checked themselves
+            slots.wait()
+            for value in watch.pending:
+                value.check[0].event.synchronize()
+            settle()
