@@ -89,13 +89,13 @@ Whereabouts AllocationMap::find(std::uint64_t address) const {
   return address - end <= kPastEnd ? Whereabouts{State::past_end, allocation, allocation->bytes} : Whereabouts{};
 }
 
-bool wanted_host_memory(const session::Error& error) {
+bool wanted_host_memory(const session::FailedCall& error) {
   constexpr std::string_view kHostCalls[] = {"cuMemAllocHost", "cuMemHostAlloc", "cuMemHostRegister"};
   return std::any_of(std::begin(kHostCalls), std::end(kHostCalls),
                      [&](std::string_view call) { return error.call.starts_with(call); });
 }
 
-MemoryUse memory_use(const ProcessRecord& record, const session::Error& error) {
+MemoryUse memory_use(const ProcessRecord& record, const session::FailedCall& error) {
   const bool host = wanted_host_memory(error);
   const std::uint32_t device = device_of(record, error.context);
   std::map<std::uint32_t, MemoryHolder> by_site;

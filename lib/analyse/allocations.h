@@ -19,13 +19,13 @@ struct Whereabouts {
 
 class AllocationMap {
  public:
-  // How far behind the end of an allocation an address is still put down to it.
+  // How far past the end of an allocation an address still counts as an access to it.
   static constexpr std::uint64_t kPastEnd = 1u << 20;
 
   // `record` must outlive the map.
   AllocationMap(const session::ProcessRecord& record, std::uint64_t ticks);
 
-  // Inside a live allocation before anything else, then inside a freed one, then behind the end of a live one. Of
+  // Inside a live allocation before anything else, then inside a freed one, then past the end of a live one. Of
   // several that fit, the one that came or went last.
   Whereabouts find(std::uint64_t address) const;
 
@@ -59,8 +59,8 @@ struct MemoryUse {
 };
 
 // When a call failed for want of memory: what of its kind the process held on the call's device.
-MemoryUse memory_use(const session::ProcessRecord& record, const session::Error& error);
+MemoryUse memory_use(const session::ProcessRecord& record, const session::FailedCall& error);
 // Whether it was memory of the host that the call wanted.
-bool wanted_host_memory(const session::Error& error);
+bool wanted_host_memory(const session::FailedCall& error);
 
 }  // namespace cudadiag::analyse

@@ -17,6 +17,7 @@
 #include "analyse/hangs/hang.h"
 #include "analyse/reruns/reruns.h"
 #include "base/debug_log.h"
+#include "session/property.h"
 
 namespace cudadiag::analyse {
 namespace {
@@ -63,9 +64,9 @@ const Process* ended_first(const Session& session, const Process& process) {
   const std::string pid = fmt::format(" {} ", process.pid);
   const double worked = latest_work(process.record);
   const auto left_it = [&](const Process& other) {
-    const auto left = other.record.properties.find("left_at_work");
-    return left != other.record.properties.end() && (" " + left->second + " ").find(pid) != std::string::npos &&
-           own_ending(other).bad && other.record.clock_last != 0 &&
+    const std::string& left = session::value_of(other.record, session::Property::left_at_work);
+    return !left.empty() && (" " + left + " ").find(pid) != std::string::npos && own_ending(other).bad &&
+           other.record.clock_last != 0 &&
            std::abs(other.record.unix_seconds(other.record.clock_last) - worked) < kTogether;
   };
   const auto first = std::find_if(session.processes.begin(), session.processes.end(), left_it);
@@ -86,17 +87,17 @@ void look_at_cut_off_work(const Session& session, const Process& process, Analys
                                        unfinished == 1 ? "1 operation" : fmt::format("{} operations", unfinished));
   const Process* first = ended_first(session, process);
   if (first != nullptr && (!end.of_process || end.signal == SIGTERM || end.signal == SIGKILL)) {
-    analysis.notes.push_back({kCutOff, fmt::format("{}, after process {} had ended with {} while it worked", text,
-                                                   first->pid, own_ending(*first).text)});
+    analysis.notes.push_back({NoteCode::cut_off, fmt::format("{}, after process {} had ended with {} while it worked",
+                                                             text, first->pid, own_ending(*first).text)});
     return;
   }
-  leave_open(analysis, Note{kKilledAtWork,
+  leave_open(analysis, Note{NoteCode::killed_at_work,
                             text + "; no later call checked whether " + (unfinished == 1 ? "it" : "they") + " failed"});
 }
 
-// Calls that failed and are no finding, as words behind "had failed".
+// Calls that failed and are not a finding, as words after "had failed".
 std::string failed_all_the_same(const Session& session, bool handled) {
-  const auto is_answer = [](const session::Error& error) { return is_benign(error) || found_no_device(error); };
+  const auto is_answer = [](const session::FailedCall& error) { return is_benign(error) || found_no_device(error); };
   const bool answers = std::any_of(session.processes.begin(), session.processes.end(), [&](const Process& process) {
     return std::any_of(process.record.errors.begin(), process.record.errors.end(), is_answer);
   });
@@ -119,15 +120,15 @@ std::optional<Note> unrelated_end(const Session& session, bool handled) {
     end = own_ending(process);
   }
   if (!end.bad) return std::nullopt;
-  return Note{"unrelated-end", fmt::format("{} ended with {} and no CUDA call that was watched had failed{}", who,
-                                           end.text, failed_all_the_same(session, handled))};
+  return Note{NoteCode::unrelated_end, fmt::format("{} ended with {} and no CUDA call that was watched had failed{}",
+                                                   who, end.text, failed_all_the_same(session, handled))};
 }
 
 // Where a recording is lost, notes say so.
 std::optional<Note> nothing_recorded(const Session& session) {
   if (!session.whole || !session.processes.empty()) return std::nullopt;
   const std::string& known = session.manifest.unrecorded;
-  return Note{"nothing-recorded",
+  return Note{NoteCode::nothing_recorded,
               known.empty() ? "no process of the program loaded the recorder: it may not use CUDA at all, or it "
                               "cleared the environment that the CUDA driver finds the recorder by "
                               "(CUDA_INJECTION64_PATH), or the driver could not load it"
@@ -143,12 +144,13 @@ std::optional<Note> outlived(const std::set<std::uint32_t>& by) {
     if (named++ < kNamed) names += (names.empty() ? "" : ", ") + std::to_string(pid);
   }
   if (named > kNamed) names += fmt::format(" and {} more", named - kNamed);
-  return Note{kOutlived, named == 1 ? "process " + names +
-                                          " goes on after the command has ended, and is no longer watched; to see it "
-                                          "to its end, let the command wait for it"
-                                    : "processes " + names +
-                                          " go on after the command has ended, and are no longer watched; to see them "
-                                          "to their end, let the command wait for them"};
+  return Note{NoteCode::outlived,
+              named == 1 ? "process " + names +
+                               " goes on after the command has ended, and is no longer watched; to see it "
+                               "to its end, let the command wait for it"
+                         : "processes " + names +
+                               " go on after the command has ended, and are no longer watched; to see them "
+                               "to their end, let the command wait for them"};
 }
 
 // A process that gave the GPU no work does not count: a daemon, for example, that asked for a device.
@@ -235,7 +237,7 @@ bool comes_before(const Failure& a, const Failure& b) {
 Analysis analyse(const Session& session, const SameLine& same_line) {
   log_state(session);
   Analysis analysis;
-  for (const std::string& note : session.manifest.notes) analysis.notes.push_back({"launcher", note});
+  for (const std::string& note : session.manifest.notes) analysis.notes.push_back({NoteCode::launcher, note});
   for (const Process& process : session.processes) look_at(session, process, same_line, analysis);
   std::stable_sort(analysis.failures.begin(), analysis.failures.end(), comes_before);
   if (!analysis.failures.empty()) analysis.first_grade = analysis.failures.front().grade;
@@ -259,10 +261,10 @@ Analysis analyse(const Session& session, const SameLine& same_line) {
   }
   for (const Process& process : session.processes) look_at_cut_off_work(session, process, analysis);
   leave_open(analysis, nothing_recorded(session));
-  if (analysis.ranks) leave_open(analysis, Note{kRanksPart, "the ranks of the job part at a collective"});
+  if (analysis.ranks) leave_open(analysis, Note{NoteCode::ranks_part, "the ranks of the job part at a collective"});
   if (analysis.verdict == Verdict::no_cuda_failure) {
     const bool handled = std::any_of(analysis.notes.begin(), analysis.notes.end(),
-                                     [](const Note& note) { return note.code == "error-handled"; });
+                                     [](const Note& note) { return note.code == NoteCode::error_handled; });
     if (auto note = unrelated_end(session, handled)) analysis.notes.push_back(std::move(*note));
   }
   return analysis;

@@ -11,6 +11,8 @@
 #include "analyse/ending.h"
 #include "analyse/hangs/ranks.h"
 #include "analyse/hangs/unfinished_work.h"
+#include "analyse/note_code.h"
+#include "analyse/reasons.h"
 #include "session/session.h"
 
 namespace cudadiag::analyse {
@@ -67,11 +69,11 @@ struct Failure {
   std::uint32_t code = 0;  // CUresult; for a runtime-only error cudaError_t; 0: no call has failed
   bool runtime_code = false;
   const session::Process* process = nullptr;
-  const session::Error* reported = nullptr;  // the call that returned it; null when its record was lost
-  const session::Error* noticed = nullptr;   // a call that met what `reported` had done; null: `reported` itself
+  const session::FailedCall* reported = nullptr;  // the call that returned it; null when its record was lost
+  const session::FailedCall* noticed = nullptr;   // a call that met what `reported` had done; null: `reported` itself
   // A call of the same thread that had failed before, with nothing issued in between; null: none. Of asynchronous
   // failures an allocation, where the operation was given a null pointer.
-  const session::Error* swallowed = nullptr;
+  const session::FailedCall* swallowed = nullptr;
   // Asynchronous failures: most likely first; one if bracketed or proven, or several calls of one line where only a
   // rerun named it. Synchronous ones: empty, the failed call is `reported`. Kind::graph_node: the first one's node
   // leads. Where candidates have nodes and the kind is async_error, the launch of the graph is what is known, and they
@@ -81,7 +83,7 @@ struct Failure {
   bool records_lost = false;  // there are no candidates because a ring has lost likely ones
   bool damaged = false;       // the file is: it does not have the operation, or not where that was issued
   Grade grade = Grade::suspected;
-  std::string because;                           // one sentence
+  Reasons because;
   const session::StalePointer* stale = nullptr;  // Kind::graph_stale_pointer
   std::optional<Standstill> hang;                // Kind::hang
   // A rerun proved the code, at another call of it than the candidates, or at one that is not listed.
@@ -146,19 +148,14 @@ struct NotedCalls {
 };
 
 struct Note {
-  std::string code;  // "error-handled", "operations-dropped", "cupti-held": stable, for machines
+  NoteCode code = NoteCode::other;
   std::string text;
   std::optional<NotedCalls> calls{};
 };
 
-inline constexpr const char* kKilledAtWork = "killed-at-work";
-inline constexpr const char* kCutOff = "cut-off";  // likewise, since another process had ended
-inline constexpr const char* kRanksPart = "ranks-part";
-inline constexpr const char* kOutlived = "outlived";  // processes went on after the command
-
 struct Analysis {
   Verdict verdict = Verdict::no_cuda_failure;
-  // Earliest first; behind them the `suspected` ones, also by time: a guess never leads where something was measured.
+  // Earliest first, then the `suspected` ones, also by time: a guess never leads if something was measured.
   std::vector<Failure> failures;
   std::vector<Note> notes;           // of the launcher and the recorders too
   std::optional<Grade> first_grade;  // of the first failure, before reruns had their say

@@ -44,29 +44,29 @@ constexpr std::string_view kStarts[] = {"cuInit", "cudaGetDeviceCount", "cuDevic
 
 }  // namespace
 
-bool is_benign(const session::Error& error) {
+bool is_benign(const session::FailedCall& error) {
   return std::any_of(std::begin(kProbes), std::end(kProbes), [&](const Probe& probe) {
     return error.code == probe.code && (error.call.starts_with(probe.call) || error.outer.starts_with(probe.call));
   });
 }
 
-bool found_no_function(const session::Error& error) {
+bool found_no_function(const session::FailedCall& error) {
   constexpr std::uint32_t kNotFound = 500;
   const auto asks = [&](const char* part) { return error.call.find(part) != std::string::npos; };
   return error.code == kNotFound && (asks("GetFunction") || asks("GetKernel"));
 }
 
-bool found_no_device(const session::Error& error) {
+bool found_no_device(const session::FailedCall& error) {
   const bool code = std::find(std::begin(kNoDevice), std::end(kNoDevice), error.code) != std::end(kNoDevice);
   return code && std::any_of(std::begin(kStarts), std::end(kStarts), [&](std::string_view start) {
            return error.call.starts_with(start) || error.outer.starts_with(start);
          });
 }
 
-bool is_worth_looking_at(const session::Error& error, const session::ProcessRecord& record) {
+bool is_worth_looking_at(const session::FailedCall& error, const session::ProcessRecord& record) {
   if (error.of_call != 0) {
     const auto of = std::find_if(record.errors.begin(), record.errors.end(),
-                                 [&](const session::Error& other) { return other.serial == error.of_call; });
+                                 [&](const session::FailedCall& other) { return other.serial == error.of_call; });
     return of != record.errors.end() && of->of_call == 0 && is_worth_looking_at(*of, record);
   }
   return !(error.flags & wire::error::kSticky) && !is_benign(error);

@@ -5,16 +5,16 @@
 
 namespace cudadiag::analyse {
 
-bool is_benign(const session::Error& error);
+bool is_benign(const session::FailedCall& error);
 
 // A look-up of a kernel that its module does not have: benign, where nothing else is known.
-bool found_no_function(const session::Error& error);
+bool found_no_function(const session::FailedCall& error);
 
 // CUDA could not start at all: no driver, no GPU, or none for this process. Programs ask this to choose a CPU path.
-bool found_no_device(const session::Error& error);
+bool found_no_device(const session::FailedCall& error);
 
 // Neither benign nor the echo of an asynchronous failure. A call that only handed on an earlier one's error is worth as
 // much as that.
-bool is_worth_looking_at(const session::Error& error, const session::ProcessRecord& record);
+bool is_worth_looking_at(const session::FailedCall& error, const session::ProcessRecord& record);
 
 }  // namespace cudadiag::analyse

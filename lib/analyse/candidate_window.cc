@@ -41,7 +41,7 @@ bool contended_neighbours(const Operation& a, const Operation& b) {
   return (a.flags & b.flags & wire::operation::kContended) && b.ordinal - a.ordinal <= 1;
 }
 
-// It may have got in front of the marker behind `last`.
+// It may have been queued before the marker that follows `last`.
 bool came_meanwhile(const Operation& last, const Operation& next) {
   return (next.flags & wire::operation::kContended) && next.ordinal - last.ordinal <= 1;
 }

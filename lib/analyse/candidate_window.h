@@ -21,7 +21,7 @@ struct Window {
   std::size_t begin = 0, end = 0;  // half-open range in StreamHistory::operations
   bool bounded = false;            // a marker that was queued and not written ends it
   std::uint32_t bound = 0;         // if bounded: something up to this ordinal had not finished
-  // The marker was queued by the call of an operation up to this one, which may be one behind it.
+  // The marker was queued by the call of an operation up to this one, which may be one after it.
   std::uint32_t marked_by = 0;
   std::uint32_t missing = 0;  // operations in it whose records are lost
   bool lost_first = false;    // the first unfinished operation of the stream, its likeliest, is among these

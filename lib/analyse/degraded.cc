@@ -13,24 +13,27 @@ namespace {
 using session::ProcessRecord;
 
 void add_counts(const ProcessRecord& record, std::vector<Note>& notes) {
-  const auto add = [&](std::uint64_t count, const char* code, const char* text) {
+  const auto add = [&](std::uint64_t count, NoteCode code, const char* text) {
     if (count > 0) notes.push_back({code, fmt::format("{} {}", count, text)});
   };
-  add(record.dropped_operations, "operations-dropped", "operations could not be recorded");
-  add(record.dropped_sites, "sites-dropped", "operations were issued at places for which there was no room");
-  add(record.dropped_interns, "interns-dropped", "names or stacks found no room");
-  add(record.dropped_streams, "streams-dropped", "streams found no room, and their operations have no order");
+  add(record.dropped_operations, NoteCode::operations_dropped, "operations could not be recorded");
+  add(record.dropped_sites, NoteCode::sites_dropped, "operations were issued at places for which there was no room");
+  add(record.dropped_interns, NoteCode::interns_dropped, "names or stacks found no room");
+  add(record.dropped_streams, NoteCode::streams_dropped, "streams found no room, and their operations have no order");
   const bool all_logged = record.log && record.log->whole();
-  add(all_logged ? 0 : record.dropped_held, "held-dropped", "unfinished operations were overwritten by later ones");
-  if (record.log) add(record.log->lost, "log-lost", "operations were overwritten before the full log could read them");
+  add(all_logged ? 0 : record.dropped_held, NoteCode::held_dropped,
+      "unfinished operations were overwritten by later ones");
+  if (record.log)
+    add(record.log->lost, NoteCode::log_lost, "operations were overwritten before the full log could read them");
   if (record.log && !record.log->reaches_rings) {
     notes.push_back(
-        {"log-cut", "the full log ends early: what lies between it and the latest operations is not known"});
+        {NoteCode::log_cut, "the full log ends early: what lies between it and the latest operations is not known"});
   }
-  add(record.failed_markers, "markers-failed", "completion markers were refused by the driver");
-  add(record.damaged, "area-damaged", "pieces of the record made no sense and were left out");
+  add(record.failed_markers, NoteCode::markers_failed, "completion markers were refused by the driver");
+  add(record.damaged, NoteCode::area_damaged, "pieces of the record made no sense and were left out");
   const std::uint64_t kept = record.errors.size();
-  add(record.error_count > kept ? record.error_count - kept : 0, "errors-dropped", "failed calls were not kept");
+  add(record.error_count > kept ? record.error_count - kept : 0, NoteCode::errors_dropped,
+      "failed calls were not kept");
 }
 
 void add_states(const ProcessRecord& record, std::vector<Note>& notes) {
@@ -38,10 +41,11 @@ void add_states(const ProcessRecord& record, std::vector<Note>& notes) {
     return context.state != wire::context::State::free && context.markers != wire::context::Markers::on;
   });
   if (unmarked > 0) {
-    notes.push_back({"markers-off", fmt::format("{} of the process's contexts had no completion markers", unmarked)});
+    notes.push_back(
+        {NoteCode::markers_off, fmt::format("{} of the process's contexts had no completion markers", unmarked)});
   }
   if (under_mps(record)) {
-    notes.push_back({"mps", "the GPU is shared under MPS, where another process's fault can end this one"});
+    notes.push_back({NoteCode::mps, "the GPU is shared under MPS, where another process's fault can end this one"});
   }
 }
 
@@ -50,31 +54,37 @@ void add_why_unrecorded(const session::Process& process, std::vector<Note>& note
   if (!is_unrecorded(process)) return;
   std::string text = "the recorder stepped aside";
   for (const session::Note& note : process.record.notes) {
-    const char* remedy = remedy_for(note.code);
+    const char* remedy = remedy_for(note_code(note.code));
     if (remedy != nullptr) text += ": " + note.text + "; " + remedy;
   }
-  notes.insert(notes.begin(), {"recorder-disabled", text});
+  notes.insert(notes.begin(), {NoteCode::recorder_disabled, text});
 }
 
 }  // namespace
 
 bool is_unrecorded(const session::Process& process) { return process.record.state == wire::area::State::disabled; }
 
-const char* remedy_for(const std::string& note) {
-  if (note == "cupti-held") return "another profiler holds CUPTI: switch it off for this run";
-  if (note == "cupti-not-found")
-    return "install it (pip install nvidia-cuda-cupti) or set CUDADIAG_CUPTI to a libcupti.so";
-  if (note == "cupti-refused") return "set CUDADIAG_CUPTI to a libcupti.so that is not newer than the driver";
-  if (note == "driver-not-found") return "see that libcuda.so.1 can be found by its name";
-  return nullptr;
+const char* remedy_for(NoteCode code) {
+  switch (code) {
+    case NoteCode::cupti_held:
+      return "another profiler holds CUPTI: switch it off for this run";
+    case NoteCode::cupti_not_found:
+      return "install it (pip install nvidia-cuda-cupti) or set CUDADIAG_CUPTI to a libcupti.so";
+    case NoteCode::cupti_refused:
+      return "set CUDADIAG_CUPTI to a libcupti.so that is not newer than the driver";
+    case NoteCode::driver_not_found:
+      return "see that libcuda.so.1 can be found by its name";
+    default:
+      return nullptr;
+  }
 }
 
 std::vector<Note> degraded_notes(const session::Process& process, bool several) {
   std::vector<Note> notes;
   for (const auto& note : process.record.notes) {
-    const bool replaced = note.code.starts_with("cupti-") && !is_unrecorded(process);
-    notes.push_back(
-        {note.code, replaced ? "calls were watched by hooks, not by CUPTI (" + note.text + ")" : note.text});
+    const NoteCode code = note_code(note.code);
+    const bool replaced = is_about_cupti(code) && !is_unrecorded(process);
+    notes.push_back({code, replaced ? "calls were watched by hooks, not by CUPTI (" + note.text + ")" : note.text});
   }
   add_counts(process.record, notes);
   add_states(process.record, notes);

@@ -12,7 +12,7 @@ namespace cudadiag::analyse {
 bool is_unrecorded(const session::Process& process);
 
 // The remedy if the recorder could not start, by the code of its note; null for notes that do not stop it.
-const char* remedy_for(const std::string& note);
+const char* remedy_for(NoteCode code);
 
 // Prefixed with the process where the session has several.
 std::vector<Note> degraded_notes(const session::Process& process, bool several);

@@ -8,14 +8,14 @@
 namespace cudadiag::analyse {
 namespace {
 
-using session::Error;
+using session::FailedCall;
 using session::ProcessRecord;
 
 constexpr std::uint64_t kEver = ~std::uint64_t{0};
 
 // A thread for which `is_one` gave the GPU more to do after the error.
 template <typename IsOne>
-bool went_on(const ProcessRecord& record, const Error& error, const IsOne& is_one) {
+bool went_on(const ProcessRecord& record, const FailedCall& error, const IsOne& is_one) {
   return std::any_of(record.operations.begin(), record.operations.end(), [&](const session::Operation& operation) {
     return operation.ticks > error.ticks && operation.thread < record.threads.size() &&
            is_one(record.threads[operation.thread].tid) && was_queued(operation);
@@ -24,9 +24,9 @@ bool went_on(const ProcessRecord& record, const Error& error, const IsOne& is_on
 
 // Another thread's error did not keep the main thread from giving the GPU more to do, or from a call that failed: it
 // may have been dealt with, or raised there later.
-bool main_thread_went_on(const ProcessRecord& record, const Error& error) {
+bool main_thread_went_on(const ProcessRecord& record, const FailedCall& error) {
   if (error.tid == record.pid) return false;
-  const auto failed = [&](const Error& other) {
+  const auto failed = [&](const FailedCall& other) {
     return other.ticks > error.ticks && other.tid == record.pid && is_worth_looking_at(other, record);
   };
   return went_on(record, error, [&](std::uint32_t tid) { return tid == record.pid; }) ||
@@ -34,19 +34,19 @@ bool main_thread_went_on(const ProcessRecord& record, const Error& error) {
 }
 
 // The main thread's end is the program's, whatever its workers still do.
-bool others_went_on(const ProcessRecord& record, const Error& error) {
+bool others_went_on(const ProcessRecord& record, const FailedCall& error) {
   return error.tid != record.pid && went_on(record, error, [&](std::uint32_t tid) { return tid != error.tid; });
 }
 
 // Python ends with status 1 where nobody catches an exception. With another one the program itself decided to end,
 // because of the error or of something else.
-bool python_chose_to_end(const ProcessRecord& record, const Error& error, const Ending& end) {
+bool python_chose_to_end(const ProcessRecord& record, const FailedCall& error, const Ending& end) {
   constexpr int kUncaught = 1;
   const session::Site* site = session::by_id(record.sites, error.site);
   return end.signal == 0 && end.status != kUncaught && site != nullptr && site->python != 0;
 }
 
-double lived_on(const ProcessRecord& record, const Error& error) {
+double lived_on(const ProcessRecord& record, const FailedCall& error) {
   // The time in which a program may end after an error: a traceback, files to close, workers to wait for.
   constexpr double kWayOut = 10;
   if (record.clock_last <= error.ticks) return 0;  // not known
@@ -55,7 +55,7 @@ double lived_on(const ProcessRecord& record, const Error& error) {
 }
 
 // The doubt that follows from what the process did afterwards, and from its end.
-Doubt doubt_of_what_followed(const Error& error, const ProcessRecord& record, const Ending& end) {
+Doubt doubt_of_what_followed(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
   const auto suspected = [](const char* why) { return Doubt{Grade::suspected, 0, why}; };
   if (was_given_memory(record, error, kEver)) return suspected("; it was given memory in between");
   if (end.signal == 0 && main_thread_went_on(record, error)) {
@@ -76,7 +76,7 @@ Doubt doubt_of_what_followed(const Error& error, const ProcessRecord& record, co
 
 }  // namespace
 
-Doubt doubt_that_it_ended_for(const Error& error, const ProcessRecord& record, const Ending& end) {
+Doubt doubt_that_it_ended_for(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
   if (!end.of_process) return {Grade::suspected, 0, "; how this process of it ended is not known"};
   Doubt doubt = doubt_of_what_followed(error, record, end);
   doubt.lived_on = lived_on(record, error);
@@ -84,7 +84,7 @@ Doubt doubt_that_it_ended_for(const Error& error, const ProcessRecord& record, c
   return doubt;
 }
 
-bool was_given_memory(const ProcessRecord& record, const Error& error, std::uint64_t until) {
+bool was_given_memory(const ProcessRecord& record, const FailedCall& error, std::uint64_t until) {
   return std::any_of(record.allocations.begin(), record.allocations.end(), [&](const session::Allocation& memory) {
     return memory.made > error.ticks && memory.made < until && memory.thread == error.thread;
   });

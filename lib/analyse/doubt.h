@@ -16,9 +16,10 @@ struct Doubt {
 };
 
 // `error`: what the process noticed last of it.
-Doubt doubt_that_it_ended_for(const session::Error& error, const session::ProcessRecord& record, const Ending& end);
+Doubt doubt_that_it_ended_for(const session::FailedCall& error, const session::ProcessRecord& record,
+                              const Ending& end);
 
 // The thread asked for memory again, and was given it before `until`, in ticks.
-bool was_given_memory(const session::ProcessRecord& record, const session::Error& error, std::uint64_t until);
+bool was_given_memory(const session::ProcessRecord& record, const session::FailedCall& error, std::uint64_t until);
 
 }  // namespace cudadiag::analyse

@@ -25,15 +25,15 @@
 namespace cudadiag::analyse {
 namespace {
 
-using session::Error;
+using session::FailedCall;
 using session::ProcessRecord;
 using session::visible_call;
-using Errors = std::vector<const Error*>;
+using Errors = std::vector<const FailedCall*>;
 using Failures = std::vector<Failure>;
 
-bool is_of_capture(const Error& error) { return wire::error::is_of_capture(error.code); }
+bool is_of_capture(const FailedCall& error) { return wire::error::is_of_capture(error.code); }
 
-Kind kind_of(const Error& error, Kind otherwise) {
+Kind kind_of(const FailedCall& error, Kind otherwise) {
   if (is_of_capture(error)) return Kind::capture_violation;
   return error.code == 2 ? Kind::out_of_memory : otherwise;
 }
@@ -46,24 +46,24 @@ Errors worth_looking_at(const ProcessRecord& record) {
   return errors;
 }
 
-bool name_has(const Error& error, std::initializer_list<std::string_view> parts) {
+bool name_has(const FailedCall& error, std::initializer_list<std::string_view> parts) {
   const std::string name = visible_call(error);
   return std::any_of(parts.begin(), parts.end(), [&](auto part) { return name.find(part) != name.npos; });
 }
 
 // A call on the way out may release something that was never acquired.
-bool releases(const Error& error) {
+bool releases(const FailedCall& error) {
   return name_has(error, {"Free", "Destroy", "Unload", "Unregister", "Release", "Unmap"});
 }
 
-bool is_question(const Error& error) { return name_has(error, {"Get", "Query", "IsCapturing", "CanAccess"}); }
+bool is_question(const FailedCall& error) { return name_has(error, {"Get", "Query", "IsCapturing", "CanAccess"}); }
 
 // The driver refuses every call of a fork: the first one says it, unless it asks whether there is a GPU, or releases what
 // the parent had, as destructors do.
 void keep_first_refusal(Errors& errors) {
   constexpr std::uint32_t kNotInitialised = 3;
   bool kept = false;
-  std::erase_if(errors, [&](const Error* error) {
+  std::erase_if(errors, [&](const FailedCall* error) {
     if (error->code != kNotInitialised) return false;
     return is_question(*error) || releases(*error) || std::exchange(kept, true);
   });
@@ -71,9 +71,9 @@ void keep_first_refusal(Errors& errors) {
 
 // The last failing call of each thread, if nothing worked on that thread afterwards.
 Errors last_words(const Errors& errors) {
-  std::map<std::uint32_t, const Error*> last;
-  for (const Error* error : errors) {
-    const Error*& word = last[error->tid];
+  std::map<std::uint32_t, const FailedCall*> last;
+  for (const FailedCall* error : errors) {
+    const FailedCall*& word = last[error->tid];
     const bool on_the_way_out = word != nullptr && !(word->flags & wire::error::kThenWorked) && releases(*error);
     if (!on_the_way_out) word = error;
   }
@@ -86,12 +86,12 @@ Errors last_words(const Errors& errors) {
 
 // A program may look up a function that need not exist. It ended because of a look-up only if it made that look-up
 // once, and no later CUDA call of it is known.
-const Error* last_question(const ProcessRecord& record) {
+const FailedCall* last_question(const ProcessRecord& record) {
   if (record.errors.empty() || !found_no_function(record.errors.back())) return nullptr;
-  const Error& last = record.errors.back();
+  const FailedCall& last = record.errors.back();
   const bool went_on = std::any_of(record.threads.begin(), record.threads.end(),
                                    [&](const session::Thread& thread) { return thread.call_ticks > last.ticks; });
-  const bool again = std::any_of(record.errors.begin(), record.errors.end(), [&](const Error& error) {
+  const bool again = std::any_of(record.errors.begin(), record.errors.end(), [&](const FailedCall& error) {
     return error.serial < last.serial && error.site == last.site && found_no_function(error);
   });
   const bool watched = last.thread < record.threads.size() && !(last.flags & wire::error::kThenWorked);
@@ -103,11 +103,13 @@ std::string times(std::size_t count, bool complete, std::string_view one, std::s
   return fmt::format("{}{} {}", complete ? "" : "at least ", count, count == 1 ? one : many);
 }
 
-bool is_runtimes(const Error& error) { return error.domain == wire::error::Domain::runtime || !error.outer.empty(); }
+bool is_runtimes(const FailedCall& error) {
+  return error.domain == wire::error::Domain::runtime || !error.outer.empty();
+}
 
 // A direct driver call hands its error to the caller alone: not asking for the last error says nothing. Launches are
 // the exception, as a program that misses their failure goes on with wrong data, and captures, as there is no graph.
-bool should_have_been_looked_at(const Error& error) {
+bool should_have_been_looked_at(const FailedCall& error) {
   const bool runtime = is_runtimes(error);
   if (is_of_capture(error)) return !is_question(error) && (runtime || !(error.flags & wire::error::kThenWorked));
   if (error.flags & wire::error::kLaunch) return true;
@@ -115,7 +117,7 @@ bool should_have_been_looked_at(const Error& error) {
   return error.code != 2 && !found_no_device(error);  // a null pointer or a count of 0 is looked at
 }
 
-Failure failure_at(const session::Process& process, const Error& error, Kind kind) {
+Failure failure_at(const session::Process& process, const FailedCall& error, Kind kind) {
   Failure failure;
   failure.kind = kind_of(error, kind);
   failure.code = error.code;
@@ -127,7 +129,7 @@ Failure failure_at(const session::Process& process, const Error& error, Kind kin
 
 // Says how a failed call came out. `noticed` is the call at which the error was noticed: its thread asked late, or the
 // call broke a capture.
-std::string story_of(const Error& call, const Error& noticed) {
+std::string story_of(const FailedCall& call, const FailedCall& noticed) {
   if (noticed.of_call != 0) {
     return fmt::format("the call itself returned it, {} did again after its thread had worked on",
                        visible_call(noticed));
@@ -150,7 +152,7 @@ bool says_nothing(std::uint32_t code) {
 }
 
 // `noticed`: what came of it, if it broke a capture or its thread asked for the error late; else the call itself.
-Failure fatal(const session::Process& process, const Error& error, const Error& noticed, const Ending& end) {
+Failure fatal(const session::Process& process, const FailedCall& error, const FailedCall& noticed, const Ending& end) {
   Failure failure = failure_at(process, error, Kind::sync_error);
   if (&noticed != &error) failure.noticed = &noticed;
   const std::string who = end.of_process ? "the program" : "the command";
@@ -190,7 +192,7 @@ Failure fatal(const session::Process& process, const Error& error, const Error& 
 // Counts per code what was handled: "3 calls of cudaMalloc returned out of memory (2) and the program went on".
 class HandledCalls {
  public:
-  void add(const Error& error) {
+  void add(const FailedCall& error) {
     auto& entry = by_code_[error.code];
     ++entry.count;
     entry.all_worked &= (error.flags & wire::error::kThenWorked) != 0;
@@ -207,7 +209,7 @@ class HandledCalls {
       const char* then = entry.all_worked || end.of_process ? " and the program went on"
                                                             : "; how this process of the program ended is not known";
       const std::string calls = times(entry.count, complete, "call", "calls") + name;
-      notes.push_back({"error-handled",
+      notes.push_back({NoteCode::error_handled,
                        fmt::format("{} returned {} ({}){}{}", calls, cuda_error(code).title, code, then,
                                    end.asked_for() ? " until " + end.text : ""),
                        // To look a line up costs the exit of a program that ends well too much.
@@ -231,7 +233,7 @@ class UncheckedCalls {
  public:
   explicit UncheckedCalls(const SameCall& same) : same_(same) {}
 
-  void add(const Error& error, const Error& noticed) {
+  void add(const FailedCall& error, const FailedCall& noticed) {
     auto place = std::find_if(places_.begin(), places_.end(), [&](const Place& at) { return same_(*at.first, error); });
     if (place == places_.end()) place = places_.insert(place, Place{&error, &noticed});
     ++place->count;
@@ -253,7 +255,7 @@ class UncheckedCalls {
                                 "the program looked at what it returned is not known"
                               : "the call failed, and whether the program looked at what it returned is not known";
       }
-      if (place.count > 1) failure.because += "; it failed " + times(place.count, complete, "time", "times");
+      if (place.count > 1) failure.because.add("it failed " + times(place.count, complete, "time", "times"));
       failures.push_back(std::move(failure));
     }
     return failures;
@@ -261,7 +263,7 @@ class UncheckedCalls {
 
  private:
   struct Place {
-    const Error *first, *noticed;
+    const FailedCall *first, *noticed;
     std::size_t count = 0;
   };
   const SameCall& same_;
@@ -270,12 +272,12 @@ class UncheckedCalls {
 
 // A call that failed and the failures that it led to, by serial: most stand alone.
 struct Story {
-  const Error* cause = nullptr;
+  const FailedCall* cause = nullptr;
   Errors calls;
 
   // Where it was noticed last: by the thread whose capture it is, where there is one.
-  const Error& noticed() const {
-    const auto own = std::find_if(calls.rbegin(), calls.rend(), [](const Error* call) {
+  const FailedCall& noticed() const {
+    const auto own = std::find_if(calls.rbegin(), calls.rend(), [](const FailedCall* call) {
       return call->capture.began != 0 && call->tid == call->capture.tid;
     });
     return own == calls.rend() ? *calls.back() : **own;
@@ -287,9 +289,9 @@ std::vector<Story> stories_of(const Errors& errors, const SameCall& same) {
   const BrokenCaptures captures(errors);
   const LateLooks looks(errors, same);
   std::vector<Story> stories;
-  for (const Error* error : errors) {
-    const Error* late = looks.cause(error);
-    const Error* cause = late != nullptr ? late : captures.cause(error);
+  for (const FailedCall* error : errors) {
+    const FailedCall* late = looks.cause(error);
+    const FailedCall* cause = late != nullptr ? late : captures.cause(error);
     auto story = std::find_if(stories.begin(), stories.end(), [&](const Story& other) { return other.cause == cause; });
     if (story == stories.end()) story = stories.insert(story, {cause, {}});
     story->calls.push_back(error);
@@ -297,13 +299,13 @@ std::vector<Story> stories_of(const Errors& errors, const SameCall& same) {
   return stories;
 }
 
-wire::operation::Kind issued_by(const Error& call, const ProcessRecord& record) {
+wire::operation::Kind issued_by(const FailedCall& call, const ProcessRecord& record) {
   const session::Site* site = session::by_id(record.sites, call.site);
   return site == nullptr ? wire::operation::Kind::none : site->kind;
 }
 
 // Whether one of its addresses may be what `earlier` did not make: null, or in no memory that is known.
-bool may_lack(const Error& refused, const Error& earlier, const ProcessRecord& record) {
+bool may_lack(const FailedCall& refused, const FailedCall& earlier, const ProcessRecord& record) {
   const session::Operation* operation = refused_operation(record, refused);
   if (operation == nullptr || !wire::operation::has_bytes(operation->kind)) return true;
   const AllocationMap map(record, operation->ticks);
@@ -316,19 +318,19 @@ bool may_lack(const Error& refused, const Error& earlier, const ProcessRecord& r
 }
 
 template <std::size_t N>
-bool is_of(const Error& error, const std::string_view (&families)[N]) {
+bool is_of(const FailedCall& error, const std::string_view (&families)[N]) {
   return std::any_of(std::begin(families), std::end(families),
                      [&](std::string_view family) { return error.call.starts_with(family); });
 }
 
 // Memory is no handle.
-bool is_of_memory(const Error& error) { return is_of(error, {"cuMem", "cudaMalloc", "cudaMem", "cudaHost"}); }
-bool loads_kernels(const Error& error) {
+bool is_of_memory(const FailedCall& error) { return is_of(error, {"cuMem", "cudaMalloc", "cudaMem", "cudaHost"}); }
+bool loads_kernels(const FailedCall& error) {
   return is_of(error, {"cuModuleLoad", "cuModuleGetFunction", "cuLibraryLoad", "cuLibraryGet", "cuLink"});
 }
 
 // Whether a launch was given a kernel that was never loaded.
-bool has_no_kernel(const Error& failed, const ProcessRecord& record) {
+bool has_no_kernel(const FailedCall& failed, const ProcessRecord& record) {
   const session::Site* site = session::by_id(record.sites, failed.site);
   const std::string* kernel = site == nullptr ? nullptr : session::by_id(record.functions, site->function);
   return failed.flags & wire::error::kLaunch && site != nullptr && (kernel == nullptr || kernel->empty());
@@ -338,16 +340,16 @@ bool has_no_kernel(const Error& failed, const ProcessRecord& record) {
 // that the earlier one did not make. For a launch without a kernel, otherwise, the latest call that could not load one,
 // whatever was issued since. A look-up that found nothing is mostly a probe, except before a call whose handle is not
 // valid.
-const Error* swallowed_before(const Error& failed, const ProcessRecord& record) {
+const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord& record) {
   constexpr std::uint32_t kNotFound = 500, kInvalidHandle = 400, kInvalidValue = 1;
   // A refused operation also has a record, unless the runtime refused it.
   const bool counted =
       failed.domain == wire::error::Domain::driver &&
       (failed.flags & wire::error::kLaunch || issued_by(failed, record) != wire::operation::Kind::none);
-  const auto nothing_between = [&](const Error& error) {
+  const auto nothing_between = [&](const FailedCall& error) {
     return error.operation + (counted ? 1 : 0) >= failed.operation && !was_given_memory(record, error, failed.ticks);
   };
-  const auto may_have_made = [&](const Error& error) {
+  const auto may_have_made = [&](const FailedCall& error) {
     const bool makes_nothing =
         error.flags & wire::error::kLaunch || wire::operation::can_fault(issued_by(error, record));
     const bool may_matter = !is_benign(error) || (error.code == kNotFound && failed.code == kInvalidHandle);
@@ -356,19 +358,21 @@ const Error* swallowed_before(const Error& failed, const ProcessRecord& record) 
            (failed.code != kInvalidValue || may_lack(failed, error, record));
   };
   const auto& errors = record.errors;
-  const auto found = std::find_if(errors.begin(), errors.end(),
-                                  [&](const Error& error) { return may_have_made(error) && nothing_between(error); });
+  const auto found = std::find_if(errors.begin(), errors.end(), [&](const FailedCall& error) {
+    return may_have_made(error) && nothing_between(error);
+  });
   if (found != errors.end()) return &*found;
   if (failed.code != kInvalidHandle || !has_no_kernel(failed, record)) return nullptr;
-  const auto latest = std::find_if(errors.rbegin(), errors.rend(),
-                                   [&](const Error& error) { return may_have_made(error) && loads_kernels(error); });
+  const auto latest = std::find_if(errors.rbegin(), errors.rend(), [&](const FailedCall& error) {
+    return may_have_made(error) && loads_kernels(error);
+  });
   return latest == errors.rend() ? nullptr : &*latest;
 }
 
 // A program may have ended for any of several calls if its thread had missed earlier ones. The same call at the same
 // place is listed once.
 void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
-  const Error& last = *fatal.reported;
+  const FailedCall& last = *fatal.reported;
   const auto is_before = [&](const Failure& other) {
     // A capture that was broken may have been given up, for another one.
     return other.reported->tid == last.tid && other.reported->ticks < last.ticks &&
@@ -377,11 +381,11 @@ void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
   std::erase_if(missed, [&](const Failure& other) { return is_before(other) && same(*other.reported, last); });
   if (fatal.grade != Grade::proven || std::none_of(missed.begin(), missed.end(), is_before)) return;
   fatal.grade = Grade::inferred;
-  fatal.because += "; an earlier call of its thread had failed, too, and for which of them it ended is not known";
+  fatal.because.add("an earlier call of its thread had failed, too, and for which of them it ended is not known");
   for (Failure& other : missed) {
     if (!is_before(other)) continue;
     other.grade = Grade::inferred;
-    other.because += ", and the program ended badly afterwards";
+    other.because.append(", and the program ended badly afterwards");
   }
 }
 
@@ -394,7 +398,7 @@ CallFindings failed_calls(const session::Process& process, const Ending& end, co
   const bool died_here = end.bad && !end.asked_for() && process.record.state != wire::area::State::frozen;
   Errors last = died_here ? last_words(errors) : Errors();
   const bool by_itself = died_here && end.of_process && !end.killed();
-  if (const Error* question = by_itself && last.empty() ? last_question(process.record) : nullptr) {
+  if (const FailedCall* question = by_itself && last.empty() ? last_question(process.record) : nullptr) {
     errors.push_back(question);
     last.push_back(question);
   }
@@ -407,10 +411,10 @@ CallFindings failed_calls(const session::Process& process, const Ending& end, co
   for (const Story& story : stories_of(errors, same)) {
     Story ending{story.cause, {}};
     std::copy_if(story.calls.begin(), story.calls.end(), std::back_inserter(ending.calls),
-                 [&](const Error* call) { return std::find(last.begin(), last.end(), call) != last.end(); });
-    const Error& noticed = story.noticed();
+                 [&](const FailedCall* call) { return std::find(last.begin(), last.end(), call) != last.end(); });
+    const FailedCall& noticed = story.noticed();
     const auto each_call = [&](auto add) {
-      for (const Error* call : story.calls) {
+      for (const FailedCall* call : story.calls) {
         if (call->of_call == 0 && same(*call, *story.cause)) add(*call);
       }
     };
@@ -422,9 +426,9 @@ CallFindings failed_calls(const session::Process& process, const Ending& end, co
     } else if (found_no_device(*story.cause)) {
       continue;
     } else if (in_vain) {
-      each_call([&](const Error& call) { unchecked.add(call, noticed); });
+      each_call([&](const FailedCall& call) { unchecked.add(call, noticed); });
     } else if (noticed.flags & wire::error::kLookedAt || !should_have_been_looked_at(noticed)) {
-      noticed.of_call == 0 ? handled.add(*story.cause) : each_call([&](const Error& call) { handled.add(call); });
+      noticed.of_call == 0 ? handled.add(*story.cause) : each_call([&](const FailedCall& call) { handled.add(call); });
     } else {
       unchecked.add(*story.cause, noticed);
     }
@@ -448,13 +452,13 @@ void recall_failed_allocation(Failure& failure) {
   if (std::none_of(given.begin(), given.end(), [](const auto& argument) { return argument.pointer == 0u; })) return;
   const session::Operation& operation = *failure.candidates.front().operation;
   const auto& errors = failure.process->record.errors;
-  const auto may_have_left_null = [&](const Error& error) {
+  const auto may_have_left_null = [&](const FailedCall& error) {
     const bool allocates = error.call.starts_with("cuMemAlloc") || error.call.starts_with("cuMemHostAlloc");
     return allocates && error.thread == operation.thread && error.ticks < operation.ticks &&
            !(error.flags & wire::error::kSticky);
   };
   // The latest: most programs allocate, and then use.
-  for (const Error& error : errors) {
+  for (const FailedCall& error : errors) {
     if (!may_have_left_null(error)) continue;
     if (failure.swallowed == nullptr || failure.swallowed->ticks < error.ticks) failure.swallowed = &error;
   }

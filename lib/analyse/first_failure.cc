@@ -6,6 +6,7 @@
 
 #include "analyse/record_horizon.h"
 #include "analyse/suspects.h"
+#include "session/property.h"
 
 namespace cudadiag::analyse {
 namespace {
@@ -24,12 +25,12 @@ struct Picture {
   std::vector<Window> windows;
 };
 
-const session::Error* reporting_call(const ProcessRecord& record) {
+const session::FailedCall* reporting_call(const ProcessRecord& record) {
   return session::by_id(record.errors, record.frozen_error);
 }
 
 // The context that was lost: a stream's own if the call named one, else the one that was current.
-std::uint32_t failing_context(const ProcessRecord& record, const session::Error* reported) {
+std::uint32_t failing_context(const ProcessRecord& record, const session::FailedCall* reported) {
   if (reported == nullptr) return kNoContext;
   if (reported->stream < record.streams.size()) return record.streams[reported->stream].context;
   return reported->context;
@@ -183,21 +184,18 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
   if (failure.grade != Grade::suspected && place_lost(record, *found.suspects.front().operation)) {
     failure.grade = Grade::suspected;
     failure.damaged = record.damaged > 0;
-    failure.because += failure.damaged ? "; the recording is damaged: where it was issued is not in it"
-                                       : "; where it was issued was not recorded";
+    failure.because.add(failure.damaged ? "the recording is damaged: where it was issued is not in it"
+                                        : "where it was issued was not recorded");
   }
   if (failure.reported != nullptr && failure.reported->flags & wire::error::kAtExit) {
-    failure.because +=
-        "; no call that was watched returned the error, it was found before the process or its context ended";
+    failure.because.add(
+        "no call that was watched returned the error, it was found before the process or its context ended");
   }
 }
 
 }  // namespace
 
-bool under_mps(const ProcessRecord& record) {
-  const auto mps = record.properties.find("mps");
-  return mps != record.properties.end() && mps->second == "1";
-}
+bool under_mps(const ProcessRecord& record) { return session::value_of(record, session::Property::mps) == "1"; }
 
 std::optional<Failure> first_failure(const session::Process& process) {
   const ProcessRecord& record = process.record;
@@ -214,7 +212,7 @@ std::optional<Failure> first_failure(const session::Process& process) {
     failure.unproven = under_mps(record) ? kMayBeAnothers : has_unrecorded(record) ? kNotAllRecorded : "";
     failure.grade = failure.unproven.empty() ? Grade::proven : Grade::inferred;
     failure.because = "it was waited for while nothing else was running, and the error appeared";
-    if (!failure.unproven.empty()) failure.because += ", but " + failure.unproven;
+    if (!failure.unproven.empty()) failure.because.append(", but " + failure.unproven);
     found.suspects = {*alone};
   } else {
     grade(failure, record, found);

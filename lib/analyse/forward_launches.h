@@ -18,7 +18,7 @@ struct ForwardLaunches {
 
 // Whether the thread was running a node of an autograd graph backwards when it issued this.
 inline bool runs_node(const session::Operation& operation) { return operation.origin.node_thread != 0; }
-// Whether the node stands for an operator at all: what adds gradients up in a leaf does not.
+// Whether the node belongs to an operator: a node that adds up the gradients of a leaf does not.
 inline bool has_forward(const session::Operation& operation) {
   return runs_node(operation) && operation.origin.node != wire::operation::kUnnumbered &&
          operation.origin.node_thread != wire::operation::kManyThreads;

@@ -4,15 +4,15 @@
 
 namespace cudadiag::analyse {
 
-using session::Error;
+using session::FailedCall;
 
-LateLooks::LateLooks(const std::vector<const Error*>& errors, const SameCall& same) {
-  for (const Error* look : errors) {
+LateLooks::LateLooks(const std::vector<const FailedCall*>& errors, const SameCall& same) {
+  for (const FailedCall* look : errors) {
     if (look->of_call == 0) continue;
-    const auto of =
-        std::find_if(errors.begin(), errors.end(), [&](const Error* error) { return error->serial == look->of_call; });
+    const auto of = std::find_if(errors.begin(), errors.end(),
+                                 [&](const FailedCall* error) { return error->serial == look->of_call; });
     if (of == errors.end()) continue;
-    const Error* first = nullptr;
+    const FailedCall* first = nullptr;
     for (auto error = errors.begin(); error != errors.end() && (*error)->serial < look->serial; ++error) {
       // Those before the call that it names were not remembered any more, or their error had been asked for at once.
       // To the recorder other call sites of the line are other calls.
@@ -26,7 +26,7 @@ LateLooks::LateLooks(const std::vector<const Error*>& errors, const SameCall& sa
   }
 }
 
-const Error* LateLooks::cause(const Error* error) const {
+const FailedCall* LateLooks::cause(const FailedCall* error) const {
   const auto found = causes_.find(error);
   return found == causes_.end() ? nullptr : found->second;
 }

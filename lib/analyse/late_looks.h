@@ -13,14 +13,14 @@ namespace cudadiag::analyse {
 class LateLooks {
  public:
   // Errors by serial; they must outlive this.
-  LateLooks(const std::vector<const session::Error*>& errors, const SameCall& same);
+  LateLooks(const std::vector<const session::FailedCall*>& errors, const SameCall& same);
 
   // The first call that failed so at its place since the thread had asked before, of `error` that did or that handed
   // its error on; null: it has nothing to do with such a one.
-  const session::Error* cause(const session::Error* error) const;
+  const session::FailedCall* cause(const session::FailedCall* error) const;
 
  private:
-  std::map<const session::Error*, const session::Error*> causes_;
+  std::map<const session::FailedCall*, const session::FailedCall*> causes_;
 };
 
 }  // namespace cudadiag::analyse

@@ -142,7 +142,7 @@ OperationArguments refused_arguments(const Failure& failure) {
   OperationArguments found;
   const ProcessRecord& record = failure.process->record;
   if (failure.reported == nullptr || failure.code != kInvalidValue || !knows_all_allocations(record)) return found;
-  const session::Error& call = *failure.reported;
+  const session::FailedCall& call = *failure.reported;
   const Operation* operation = refused_operation(record, call);
   if (operation == nullptr || !wire::operation::has_bytes(operation->kind)) return found;
   Reader reader(record, *operation);
@@ -163,13 +163,13 @@ std::uint64_t OperationArgument::past_end() const {
   return bytes && *bytes > room ? *bytes - room : 0;
 }
 
-bool goes_to_host(const session::Error& copy) {
+bool goes_to_host(const session::FailedCall& copy) {
   return copy.call.starts_with("cuMemcpyDtoH") || copy.call.starts_with("cuMemcpyAtoH");
 }
 
-bool comes_from_host(const session::Error& copy) { return copy.call.starts_with("cuMemcpyHto"); }
+bool comes_from_host(const session::FailedCall& copy) { return copy.call.starts_with("cuMemcpyHto"); }
 
-const Operation* refused_operation(const ProcessRecord& record, const session::Error& error) {
+const Operation* refused_operation(const ProcessRecord& record, const session::FailedCall& error) {
   if (error.started == 0) return nullptr;
   const auto& all = record.operations;
   const auto found = std::find_if(all.begin(), all.end(), [&](const Operation& operation) {

@@ -25,7 +25,7 @@ struct OperationArgument {
   bool out_of_reach = false;
   std::optional<std::uint32_t> word{};  // of a kernel: where it is among all parameters, in bytes
 
-  // How far behind the end of its live allocation it points or reaches; 0: it does not.
+  // How far past the end of its live allocation it points or reaches; 0: it does not.
   std::uint64_t past_end() const;
   // Whether it can have to do with an illegal access.
   bool matters() const { return where.state == Whereabouts::State::freed || past_end() > 0 || out_of_reach; }
@@ -38,11 +38,11 @@ struct OperationArguments {
 };
 
 // The record of the operation that this failed call was to issue; null: it issues none, or the record is lost.
-const session::Operation* refused_operation(const session::ProcessRecord& record, const session::Error& error);
+const session::Operation* refused_operation(const session::ProcessRecord& record, const session::FailedCall& error);
 
 // Whether the name of a refused copy says that it is to or from memory of the host's.
-bool goes_to_host(const session::Error& copy);
-bool comes_from_host(const session::Error& copy);
+bool goes_to_host(const session::FailedCall& copy);
+bool comes_from_host(const session::FailedCall& copy);
 
 // The arguments of the failure's only candidate, from the rerun that confirmed it if there was one; otherwise those of
 // the refused call.

@@ -23,7 +23,7 @@ class EventLog {
   struct Possible {
     std::vector<const session::Operation*> recordings;
     bool complete = false;  // none can be missing among them: where there is none, the event was not recorded before
-    bool before = false;    // it had been recorded by then: it stands for one of them
+    bool before = false;    // it had been recorded by then: it represents one of them
   };
   // The records that such a wait may refer to: another thread's call may have overlapped with one of these.
   Possible possible(const session::Operation& wait) const;

@@ -69,7 +69,7 @@ void drop_refused(std::vector<Suspect>& suspects) {
   };
   drop_unless_all(suspects, refused);
   if (suspects.empty() || !refused(suspects.front())) return;
-  // No other evidence is left: the first call that returned the error returned its own, the later ones were refused.
+  // The only evidence left is the order of the calls: the first one returned its own error, later ones were refused.
   const auto earliest = std::min_element(suspects.begin(), suspects.end(), [](const Suspect& a, const Suspect& b) {
     return a.operation->ticks < b.operation->ticks;
   });

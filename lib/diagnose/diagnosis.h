@@ -15,6 +15,10 @@
 #include <vector>
 
 #include "analyse/analysis.h"
+#include "diagnose/facts/argument.h"
+#include "diagnose/facts/hang.h"
+#include "diagnose/facts/location.h"
+#include "diagnose/facts/relation.h"
 #include "sass/failing_address.h"
 #include "session/session.h"
 #include "symbolize/source_excerpt.h"
@@ -22,33 +26,37 @@
 
 namespace cudadiag::diagnose {
 
-struct Location {
-  std::string file, function, language, source;
-  std::string module;  // native code without line information: library or executable it lies in
-  int line = 0;
-  std::uint64_t offset = 0;             // in the module, where the function is not known either
-  std::vector<Location> called_from{};  // the user's next outer line, where this has none; one at most
-
-  // The line to show; where that is not its own, the reader is told.
-  const Location& nearest() const { return called_from.empty() ? *this : called_from.front(); }
+// The relation of another line to the finding.
+enum class Role {
+  forward,   // of a backward kernel: where its node was made
+  backward,  // and where backward() was called
+  started,   // the thread that issued it
+  eager,     // failed in a rerun without torch.compile
+  caller,    // of the native line, in Python
+  capture,   // of the graph or of its node; of a broken capture, where it was begun
+  update,    // gave the graph's node other parameters
+  replay,    // launched the graph
+  allocated,
+  freed,
+  swallowed,  // an earlier failure of the same thread
+  fork,       // made this process
+  used,       // used a value that is not finite
+  infinite,   // made the infinite element that became NaN
 };
 
-// Both on one line, or in one function that has none.
-bool same_line(const Location& a, const Location& b);
-
 struct Related {
-  std::string role;  // "forward" | "backward" | "started" | "eager" | "caller" | "capture" | "update" | "replay" | …
+  Role role = Role::caller;
   Location location;
   std::optional<analyse::Grade> grade{};  // of a forward and an eager line: how it is known
 };
 
-struct GraphNode {
+struct NodeNumber {
   std::uint32_t index = 0, of = 0;  // from 1
   std::uint32_t nodes = 1;          // so many of the same line can be it; `index` is the first one's
 };
 
 struct Launch {
-  std::string operation;  // "kernel" | "graph" | "copy" | "memset" | "call"
+  session::Work operation = session::Work::call;
   std::string kernel, mangled;
   std::array<std::uint32_t, 3> grid{}, block{};  // all 0: not known
   std::uint32_t shared_bytes = 0;
@@ -58,7 +66,7 @@ struct Launch {
   bool shares_line = false;  // other call sites lie on its line: site_ordinal counts not all calls of the line
   std::uint32_t thread = 0;
   bool by_hooks = false;                        // it was seen by hooks, not by CUPTI
-  std::optional<GraphNode> graph_node;          // operation and kernel are this node's; the rest is the graph's launch
+  std::optional<NodeNumber> graph_node;         // operation and kernel are this node's; the rest is the graph's launch
   std::optional<std::uint32_t> replay;          // launches of a graph and its nodes: which one of the executable graph
   std::optional<std::uint64_t> kernel_ordinal;  // among the kernels of the process, where all of them are known
 
@@ -101,41 +109,17 @@ struct Memory {
   std::size_t accesses = 0;  // that were printed of this kernel
 };
 
-// Where a pointer pointed when the operation was issued.
-struct Allocation {
-  std::uint64_t address = 0, bytes = 0,
-                offset = 0;  // offset: of the pointer, from address; not less than bytes: past it
-  std::optional<std::uint32_t> device;
-  bool out_of_reach = false;                 // of another device, which the operation's had not been given access to
-  std::string state;                         // "live" | "freed", then `freed` says where
-  std::string owner;                         // "PyTorch's caching allocator", where it hands out parts; else empty
-  std::optional<Location> allocated, freed;  // nothing: not recorded
-};
-
-enum class Relation : std::uint8_t {
-  unknown,
-  past_end,
-  before,
-  inside,
-  freed,
-  null,
-  never_allocated,
-  other_device,
-  host,
-  misaligned
-};
-
 // The access that failed, from the GPU core dump of a rerun; how it lies to memory, from the recording of a launch of
 // the same kernel: the two are different runs, whose addresses differ, and so it is counted from the parameter.
 struct Access {
   sass::AccessKind kind = sass::AccessKind::load;
   sass::Space space = sass::Space::global;
-  std::uint32_t bytes = 0;                   // 0: not known
-  std::optional<std::uint64_t> address{};    // of the first thread that went wrong, in the dump's process
-  std::optional<std::uint32_t> parameter{};  // from 1, that the address is made of
-  std::uint32_t parameter_byte = 0;          // of the pointer in it
-  std::string parameter_name{};              // empty: not known
-  std::optional<Allocation> allocation{};    // that the parameter pointed to
+  std::uint32_t bytes = 0;                    // 0: not known
+  std::optional<std::uint64_t> address{};     // of the first thread that went wrong, in the dump's process
+  std::optional<std::uint32_t> parameter{};   // from 1, that the address is made of
+  std::uint32_t parameter_byte = 0;           // of the pointer in it
+  std::string parameter_name{};               // empty: not known
+  std::optional<PointedMemory> allocation{};  // that the parameter pointed to
   Relation relation = Relation::unknown;
   std::optional<std::uint64_t> distance{};  // past its end, before its beginning, or beyond a multiple of `bytes`
   std::optional<std::uint64_t> farthest{};  // of the threads of that relation
@@ -143,28 +127,6 @@ struct Access {
   std::uint64_t threads = 0;                                      // of that relation; 0: not known
   std::uint64_t others = 0;  // of the same warps, whose addresses are right or not known
   bool overflow = false;     // 2^32 elements less or more would lie inside
-};
-
-// A number as the program had it: integers stay exact.
-using Number = std::variant<std::int64_t, double>;
-
-// One value that went into the failing operation, taken in a rerun before it was issued.
-struct Argument {
-  std::string name;    // of the operator's or kernel's parameter, or of the user's variable
-  std::string origin;  // "operator" | "variable" | "kernel"
-  std::string dtype, device;
-  std::string value;  // of a scalar or a kernel's parameter that is no pointer, as text
-  std::vector<std::int64_t> shape, strides;
-  std::optional<Number> min, max;
-  std::optional<std::uint64_t> nan, inf;
-  // For indices into something with `bound` entries: how many are outside 0..bound-1, and the first of them.
-  std::optional<std::int64_t> bound;
-  std::optional<std::uint64_t> outside;
-  std::vector<std::int64_t> first_outside;  // its index
-  std::optional<Number> first_value;
-  std::optional<std::uint64_t> pointer;
-  std::optional<std::uint64_t> bytes;  // that a copy or memset touches from there on
-  std::optional<Allocation> allocation;
 };
 
 // The values at a line that the user watches.
@@ -223,11 +185,14 @@ struct MemoryUse {
   std::optional<TensorMemory> tensors;
 };
 
+// A tensor's part in the operator. Variable: no operator is known.
+enum class TensorRole { argument, result, variable };
+
 // Where an access lies, as a rerun's Python code said it: PyTorch's, or another library's array.
 struct RaceTensor {
-  std::string name;             // the user's variable; empty: none that its line names
-  bool view = false;            // it is a view of that variable
-  std::string role;             // "argument" | "result" of the operator; "variable": no operator is known
+  std::string name;   // the user's variable; empty: none that its line names
+  bool view = false;  // it is a view of that variable
+  TensorRole role = TensorRole::argument;
   std::string argument;         // of the operator's schema; of results their name there
   std::optional<bool> written;  // as the schema says; nothing: it cannot be relied on
   std::string dtype, device;
@@ -236,10 +201,10 @@ struct RaceTensor {
 };
 
 // One of the two that race.
-struct RaceAccess {
-  std::string operation;        // "kernel" | "copy" | "memset" | "allocation" | "free"
-  std::string kernel, mangled;  // of kernels
-  std::string mode;             // "read" | "write" | "atomic" | "unknown"
+struct ResolvedAccess {
+  session::Work operation = session::Work::call;  // kernel, copy, memset, allocation or free
+  std::string kernel, mangled;                    // of kernels
+  session::RaceMode mode = session::RaceMode::unknown;
   std::uint64_t stream = 0;
   std::uint64_t begin = 0, end = 0;
   bool exact = false;      // false: a kernel was given `begin`; how far it goes is not known
@@ -252,13 +217,13 @@ struct RaceAccess {
 };
 
 // Two operations on streams that nothing orders. The later one is the finding's own line.
-struct Race {
-  std::vector<RaceAccess> accesses;  // two, in the order of issue
-  std::string missing;               // the edge between them, in words
-  std::string rerun;                 // that one did not show it again; empty: it did, or there was none
-  bool possible = false;             // not certain; the finding's `because` says why
+struct ResolvedRace {
+  std::vector<ResolvedAccess> accesses;  // two, in the order of issue
+  std::string missing;                   // the edge between them, in words
+  std::string rerun;                     // that one did not show it again; empty: it did, or there was none
+  bool possible = false;                 // not certain; the finding's `because` says why
   std::uint64_t times = 1;
-  std::optional<Allocation> allocation;
+  std::optional<PointedMemory> allocation;
 };
 
 // Why it failed, as a rule knows it from this finding's facts.
@@ -288,7 +253,7 @@ struct ThreadStart {
 };
 
 // Candidates with one true line are one: `launch` is the likeliest of `launches`.
-struct Candidate {
+struct CandidateLine {
   Location location;
   Launch launch;
   std::string because;
@@ -314,11 +279,12 @@ struct Finding {
   Location location;                           // the true line
   std::vector<symbolize::SourceLine> excerpt;  // the nearest line and its neighbours; empty: the file cannot be read
   std::string why_no_line;                     // where the location has none
+  bool lacks_line_information = false;         // that is why: the module was built without
   std::string module_unknown;     // why its module, where there is no line, is not known: "is no longer there"
   std::string source_newer_than;  // "the program had started", where the file was written after that, and before the
                                   // failure; "libstep.so had been built"; else empty
   std::vector<std::string> changed_sources;  // files of its lines that were written since: their text is left out
-  std::optional<Location> caller;            // Python line behind a native one (also in `related`)
+  std::optional<Location> caller;            // Python line that called a native one (also in `related`)
   std::optional<Backward> backward;          // a kernel of a backward pass
   std::optional<ThreadStart> thread_start;   // a library issued it on a thread of its own
   std::string via;                           // how it got there: "ctypes, libsmooth.so"
@@ -328,8 +294,9 @@ struct Finding {
   bool found_at_exit = false;                // by our look before process or context end, not by a call of the program
   bool found_by_wait = false;                // by our wait for the operation, before any call of the program
   std::optional<double> standstill;          // of a hang: seconds without any progress
-  std::string issues;                        // of a hang: what the call issues that has no name, "kernel"
-  std::string waits_for, wait;               // of a hang: explain/symptoms.h
+  std::optional<session::Work> issues;       // of a hang: what the call issues that has no name
+  std::optional<WaitsFor> waits_for;         // of a hang: if the operation waits for somebody else
+  std::string wait;                          // and that in words: "until the word at 0x7f40 equals 1; …"
   bool write_queued = false;                 // likewise
   std::vector<Related> related;
   std::optional<Launch> launch;
@@ -343,18 +310,18 @@ struct Finding {
   std::vector<WitnessCommand> witness_wanted;  // that ask those which were not asked
   // Likeliest first, `location` and `launch` itself included; empty if it is one. `unlisted`: others, beyond the most
   // that are listed. Of several calls of one line `launch` has no ordinals.
-  std::vector<Candidate> candidates;
+  std::vector<CandidateLine> candidates;
   std::size_t unlisted = 0;
   std::vector<Argument> arguments;
   std::optional<Inputs> inputs;
   std::vector<Watched> watched;            // the latest last
   std::uint64_t watched_milliseconds = 0;  // what reading them had taken
   std::optional<MemoryUse> memory_use;
-  std::optional<Race> race;  // of Kind::stream_race
+  std::optional<ResolvedRace> race;  // of Kind::stream_race
   std::optional<Cause> cause;
   std::vector<std::string> fix;
   analyse::Grade grade = analyse::Grade::suspected;
-  std::string because;
+  analyse::Reasons because;
   std::uint32_t pid = 0;
   std::optional<int> rank;
   std::string host;
@@ -375,7 +342,7 @@ struct RankLine {
 
 struct RanksPart {
   std::uint64_t number = 0;  // of the collective, from 1
-  std::string difference;    // "absence" | "line" | "kernel" | "blocks"; "none": all have called as many, alike
+  RanksDifference difference = RanksDifference::none;
   std::vector<RankLine> ranks;
   std::uint64_t first = 1;  // of the collectives that were compared, as they were still recorded
   // One of them launched more kernels than the others before an earlier collective, and may have left one out there.

@@ -34,7 +34,7 @@ bool calls_driver(const symbolize::SourceStack& stack) {
 
 causes::Dialect dialect_of(const session::Process& process, const symbolize::SourceStack& stack, bool torch) {
   const auto& errors = process.record.errors;
-  const auto by_runtime = [](const session::Error& error) {
+  const auto by_runtime = [](const session::FailedCall& error) {
     return !error.outer.empty() || error.domain == wire::error::Domain::runtime;
   };
   const bool runtime = std::any_of(stack.native.begin(), stack.native.end(), is_runtime) ||

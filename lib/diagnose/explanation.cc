@@ -12,14 +12,15 @@
 #include "diagnose/causes/explain.h"
 #include "diagnose/causes/rule.h"
 #include "diagnose/dialect.h"
+#include "diagnose/facts/place.h"
 #include "diagnose/kernel_name.h"
 #include "diagnose/next_steps.h"
-#include "diagnose/place.h"
 #include "diagnose/ranks.h"
 #include "diagnose/resolved_site.h"
 #include "diagnose/words.h"
 #include "session/area/call_name.h"
 #include "session/notes/forks.h"
+#include "session/property.h"
 #include "symbolize/source_excerpt.h"
 
 namespace cudadiag::diagnose {
@@ -27,60 +28,17 @@ namespace {
 
 constexpr std::string_view kVariables = "env.";
 
-causes::Memory memory_of(const Allocation& allocation, const std::string& directory) {
-  return {allocation.bytes,
-          allocation.offset,
-          allocation.device,
-          allocation.out_of_reach,
-          allocation.state,
-          allocation.allocated ? place(*allocation.allocated, directory) : "",
-          allocation.freed ? place(*allocation.freed, directory) : ""};
-}
-
-causes::Argument argument_of(const Argument& argument, const std::string& directory) {
-  causes::Argument result;
-  result.name = argument.name;
-  result.origin = argument.origin;
-  result.dtype = argument.dtype;
-  result.shape = argument.shape;
-  result.strides = argument.strides;
-  result.min = argument.min;
-  result.max = argument.max;
-  result.nan = argument.nan;
-  result.inf = argument.inf;
-  result.bound = argument.bound;
-  result.outside = argument.outside;
-  result.first_outside = argument.first_outside;
-  result.first_value = argument.first_value;
-  result.pointer = argument.pointer;
-  result.bytes = argument.bytes;
-  if (argument.allocation) result.memory = memory_of(*argument.allocation, directory);
-  return result;
-}
-
-std::optional<causes::FailedAccess::Relation> relation_of(const Access& access) {
-  using To = causes::FailedAccess::Relation;
+// How the access lies to memory, if a rule can say anything of it.
+std::optional<Relation> relation_of(const Access& access) {
   switch (access.relation) {
-    case Relation::past_end:
-      return To::past_end;
-    case Relation::before:
-      return To::before;
-    case Relation::freed:
-      return To::freed;
-    case Relation::null:
-      return To::null;
-    case Relation::host:
-    case Relation::never_allocated:
-      return To::never_allocated;
-    case Relation::other_device:
-      return To::other_device;
-    case Relation::misaligned:
-      return To::misaligned;
     case Relation::inside:
     case Relation::unknown:
-      break;
+      return std::nullopt;
+    case Relation::host:
+      return Relation::never_allocated;
+    default:
+      return access.relation;
   }
-  return std::nullopt;
 }
 
 std::string parameter_of(const Access& access) {
@@ -90,7 +48,7 @@ std::string parameter_of(const Access& access) {
   return access.parameter_name.empty() ? name : fmt::format("{} ({})", access.parameter_name, name);
 }
 
-std::optional<causes::FailedAccess> access_of(const Finding& finding, const std::string& directory) {
+std::optional<causes::FailedAccess> access_of(const Finding& finding) {
   if (!finding.access) return std::nullopt;
   const Access& access = *finding.access;
   const auto relation = relation_of(access);
@@ -98,22 +56,21 @@ std::optional<causes::FailedAccess> access_of(const Finding& finding, const std:
   constexpr const char* kVerbs[] = {"reads", "writes", "updates", "copies"};
   constexpr std::size_t kColumns = 60;
   const std::string kernel = finding.launch ? short_kernel_name(finding.launch->kernel, kColumns) : "";
-  return causes::FailedAccess{
-      .relation = *relation,
-      .shared = access.space == sass::Space::shared,
-      .kernel = kernel.empty() ? "the kernel" : kernel + "()",
-      .verb = kVerbs[static_cast<int>(access.kind)],
-      .parameter = parameter_of(access),
-      .bytes = access.bytes,
-      .distance = access.distance,
-      .overflow = access.overflow,
-      .memory = access.allocation ? std::optional(memory_of(*access.allocation, directory)) : std::nullopt};
+  return causes::FailedAccess{.relation = *relation,
+                              .shared = access.space == sass::Space::shared,
+                              .kernel = kernel.empty() ? "the kernel" : kernel + "()",
+                              .verb = kVerbs[static_cast<int>(access.kind)],
+                              .parameter = parameter_of(access),
+                              .bytes = access.bytes,
+                              .distance = access.distance,
+                              .overflow = access.overflow,
+                              .allocation = access.allocation};
 }
 
 // The likeliest candidate's kernel proves nothing where another one can be the one.
 bool kernel_is_known(const Finding& finding) {
   return std::all_of(finding.candidates.begin(), finding.candidates.end(),
-                     [&](const Candidate& candidate) { return candidate.launch.kernel == finding.launch->kernel; });
+                     [&](const CandidateLine& candidate) { return candidate.launch.kernel == finding.launch->kernel; });
 }
 
 class Gathering {
@@ -130,27 +87,26 @@ class Gathering {
     symptoms.dialect = dialect_of(*failure.process, finding.stack, !report_.torch.empty());
     // A source that was written since proves nothing.
     if (finding.source_newer_than.empty()) {
-      symptoms.source =
-          symbolize::without_comment(finding.location.source, finding.location.language == "python" ? "#" : "//");
+      symptoms.source = symbolize::without_comment(
+          finding.location.source, finding.location.language == symbolize::Language::python ? "#" : "//");
     }
     for (const symbolize::PythonFrame& frame : finding.stack.python) {
       symptoms.python.push_back({frame.file, frame.function, frame.user});
     }
-    for (const Argument& argument : finding.arguments) {
-      symptoms.arguments.push_back(argument_of(argument, report_.working_directory));
-    }
+    symptoms.arguments = finding.arguments;
+    symptoms.directory = report_.working_directory;
     if (!symptoms.asynchronous && failure.reported != nullptr) add_call(finding, failure, symptoms);
     if (failure.swallowed != nullptr) symptoms.swallowed = session::visible_call(*failure.swallowed);
     add_process(*failure.process, symptoms);
     const Finding& first = report_.findings.front();
     if (first.pid != finding.pid && analyse::is_asynchronous(first.kind)) symptoms.failed_elsewhere = first.pid;
     const auto fork = std::find_if(finding.related.begin(), finding.related.end(),
-                                   [](const Related& line) { return line.role == "fork"; });
+                                   [](const Related& line) { return line.role == Role::fork; });
     if (fork != finding.related.end()) symptoms.forked_at = place(fork->location, report_.working_directory);
     symptoms.vanished_when_serialised = symptoms.asynchronous && &first == &finding && races_;
     symptoms.may_be_another_client = analyse::under_mps(failure.process->record) && !finding.device;
     symptoms.foreign_exception = finding.foreign_exception;
-    symptoms.access = access_of(finding, report_.working_directory);
+    symptoms.access = access_of(finding);
     return symptoms;
   }
 
@@ -160,8 +116,8 @@ class Gathering {
       const Launch& launch = *finding.launch;
       if (kernel_is_known(finding)) symptoms.kernel = launch.kernel;
       symptoms.device = launch.device;
-      symptoms.in_graph = launch.operation == "graph" || launch.graph_node;
-      symptoms.launch = launch.operation == "kernel";
+      symptoms.in_graph = launch.operation == session::Work::graph || launch.graph_node;
+      symptoms.launch = launch.operation == session::Work::kernel;
       symptoms.grid = launch.grid;
       symptoms.block = launch.block;
       symptoms.shared_bytes = launch.shared_bytes;
@@ -185,7 +141,7 @@ class Gathering {
     const bool same = std::all_of(failure.candidates.begin(), failure.candidates.end(),
                                   [&](const analyse::Candidate& other) { return other.operation->kind == kind; });
     if (same)
-      symptoms.operation = kind == wire::operation::Kind::host_function ? "host function" : operation_word(kind);
+      symptoms.operation = kind == wire::operation::Kind::host_function ? session::Work::host_function : work_of(kind);
     if (failure.candidates.size() > 1) return;
     symptoms.waits_for = finding.waits_for;
     symptoms.wait = finding.wait;
@@ -193,7 +149,7 @@ class Gathering {
   }
 
   static void add_call(const Finding& finding, const analyse::Failure& failure, causes::Symptoms& symptoms) {
-    const session::Error& call = *failure.reported;
+    const session::FailedCall& call = *failure.reported;
     symptoms.call = session::visible_call(call);
     if (analyse::goes_to_host(call)) symptoms.host_side = "destination";
     if (analyse::comes_from_host(call)) symptoms.host_side = "source";
@@ -228,15 +184,15 @@ class Gathering {
 
 void note_blocking_launches(Diagnosis& report, const session::Session& session) {
   for (const session::Process& process : session.processes) {
-    if (process.record.properties.count("late.CUDA_LAUNCH_BLOCKING") > 0) {
-      report.notes.push_back({"launch-blocking-late",
+    if (session::has(process.record, session::Property::late_launch_blocking)) {
+      report.notes.push_back({analyse::NoteCode::launch_blocking_late,
                               "CUDA_LAUNCH_BLOCKING was set after CUDA had started, when it has no effect: it must be "
                               "set before the program starts; cudadiag does not need it"});
       return;
     }
-    const auto found = process.record.properties.find("env.CUDA_LAUNCH_BLOCKING");
-    if (found == process.record.properties.end() || found->second.empty() || found->second == "0") continue;
-    report.notes.push_back({"launch-blocking",
+    const std::string& value = session::value_of(process.record, session::Property::launch_blocking);
+    if (value.empty() || value == "0") continue;
+    report.notes.push_back({analyse::NoteCode::launch_blocking,
                             "CUDA_LAUNCH_BLOCKING was set: every launch waits for its end, which "
                             "costs time and hides races; cudadiag does not need it"});
     return;
@@ -267,16 +223,16 @@ void add_causes(Diagnosis& report, const session::Session& session, const analys
     for (std::string& step : finding.fix) step = causes::in_dialect(step, symptoms.dialect);
     auto cause = causes::explain(symptoms);
     if (cause && !cause->fix.empty()) finding.fix = std::move(cause->fix);
-    const bool may_have_lines = finding.why_no_line.empty() || !finding.module_unknown.empty() ||
-                                finding.why_no_line.ends_with(" has no line information");
+    const bool may_have_lines =
+        finding.why_no_line.empty() || !finding.module_unknown.empty() || finding.lacks_line_information;
     if (finding.location.line == 0 && !finding.location.module.empty() && may_have_lines) {
       const std::string module = std::filesystem::path(finding.location.module).filename().string();
       finding.fix.push_back(finding.module_unknown.empty()
-                                ? fmt::format("build {} with -g, so that its lines can be told", module)
-                                : fmt::format("{} {}: record it again with cudadiag run, so that its lines can be told",
-                                              module, finding.module_unknown));
+                                ? fmt::format("build {} with -g to see its lines", module)
+                                : fmt::format("{} {}: record it again with cudadiag run to see its lines", module,
+                                              finding.module_unknown));
     }
-    const session::Error* noticed = failures[i]->noticed;
+    const session::FailedCall* noticed = failures[i]->noticed;
     if (noticed != nullptr && noticed->of_call != 0) finding.fix.push_back(kClearTheError);
     if (i == 0 && report.may_come_back && analyse::is_asynchronous(finding.kind)) {
       finding.fix.insert(finding.fix.begin(),

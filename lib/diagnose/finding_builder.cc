@@ -9,6 +9,7 @@
 #include "analyse/first_failure.h"
 #include "analyse/forward_launches.h"
 #include "diagnose/explanation.h"
+#include "diagnose/facts/place.h"
 #include "diagnose/forks.h"
 #include "diagnose/launch.h"
 #include "diagnose/lines/changed_sources.h"
@@ -16,7 +17,6 @@
 #include "diagnose/lines/thread_start.h"
 #include "diagnose/next_steps.h"
 #include "diagnose/operation_memory.h"
-#include "diagnose/place.h"
 #include "diagnose/races/races.h"
 #include "diagnose/ranks.h"
 #include "diagnose/reruns/access.h"
@@ -58,7 +58,7 @@ class FindingBuilder {
   Finding build() {
     describe();
     failure_.candidates.empty() ? locate_call() : locate_candidates();
-    const session::Error* noticed = failure_.noticed != nullptr ? failure_.noticed : failure_.reported;
+    const session::FailedCall* noticed = failure_.noticed != nullptr ? failure_.noticed : failure_.reported;
     if (noticed != nullptr) {
       report_of(*noticed);
       relate_capture(noticed->capture);
@@ -106,10 +106,11 @@ class FindingBuilder {
     const Location& shown = finding_.location.nearest();
     if (shown.line > 0) finding_.excerpt = symbolize::source_excerpt(shown.file, shown.line, 1);
     finding_.why_no_line = symbolizer_.why_no_line(site.line.location);
+    finding_.lacks_line_information = symbolizer_.lacks_line_information(site.line.location);
     if (finding_.location.line == 0) finding_.module_unknown = symbolizer_.why_unknown(finding_.location.module);
     if (is_known(site.line.caller)) {
       finding_.caller = located(site.line.caller);
-      finding_.related.push_back({"caller", *finding_.caller});
+      finding_.related.push_back({Role::caller, *finding_.caller});
       finding_.via = way_in(site);
     }
     finding_.stack = std::move(site.stack);
@@ -168,11 +169,11 @@ class FindingBuilder {
         first.node != nullptr && std::all_of(failure_.candidates.begin(), failure_.candidates.end(),
                                              [&](const auto& other) { return other.operation == first.operation; });
     if (calls_of_line(finding_) == failure_.candidates.size() && !of_nodes && finding_.unlisted == 0) {
-      finding_.because += fmt::format("; the {} is known, which of its {} launches failed is not",
-                                      finding_.location.line > 0 ? "line" : "function", failure_.candidates.size());
+      finding_.because.add(fmt::format("the {} is known, which of its {} launches failed is not",
+                                       finding_.location.line > 0 ? "line" : "function", failure_.candidates.size()));
     }
     if (!of_nodes || failure_.call_not_known) leave_open_which();
-    for (Candidate& candidate : finding_.candidates) {
+    for (CandidateLine& candidate : finding_.candidates) {
       if (candidate.launches > 1 && !candidate.launch.graph_node)
         candidate.because += fmt::format(" ({} launches of this {})", candidate.launches,
                                          candidate.location.line > 0 ? "line" : "function");
@@ -207,7 +208,7 @@ class FindingBuilder {
     launch.shared_bytes = failure_.again->shared_bytes;
   }
 
-  // Which node it was is not known: the line that launched the graph is.
+  // The failing node is not known, but the line that launched the graph is.
   void lead_with_replay() {
     const analyse::Candidate& first = failure_.candidates.front();
     if (failure_.kind != analyse::Kind::async_error || first.node == nullptr) return;
@@ -219,20 +220,20 @@ class FindingBuilder {
     const bool known = forward.location.known();
     finding_.backward = Backward{forward.node, forward.because, known && !forward.own_code};
     if (known) {
-      finding_.related.push_back(
-          {"forward", located(forward.location), forward.proven ? analyse::Grade::proven : analyse::Grade::inferred});
-      finding_.because += forward.proven
-                              ? "; the forward line is the one that PyTorch kept when it made the node"
-                              : "; the forward line is inferred from the numbers that PyTorch gives to its nodes";
+      finding_.related.push_back({Role::forward, located(forward.location),
+                                  forward.proven ? analyse::Grade::proven : analyse::Grade::inferred});
+      finding_.because.add(forward.proven
+                               ? "the forward line is the one that PyTorch kept when it made the node"
+                               : "the forward line is inferred from the numbers that PyTorch gives to its nodes");
     }
-    if (forward.called.known()) finding_.related.push_back({"backward", located(forward.called)});
+    if (forward.called.known()) finding_.related.push_back({Role::backward, located(forward.called)});
   }
 
   void relate_start(const ThreadStart& start) {
-    finding_.related.push_back({"started", finding_.location});
-    finding_.because += fmt::format("; that is {}, on a thread that runs no line of yours: the one leads that {}",
-                                    place(start.issued, session_.manifest.working_directory),
-                                    start.pool ? "gave this work to the pool" : "started it");
+    finding_.related.push_back({Role::started, finding_.location});
+    finding_.because.add(fmt::format("that is {}, on a thread that runs no line of yours: the one leads that {}",
+                                     place(start.issued, session_.manifest.working_directory),
+                                     start.pool ? "gave this work to the pool" : "started it"));
   }
 
   // The kernels of the nodes that one line made or changed.
@@ -248,31 +249,32 @@ class FindingBuilder {
     return kernels;
   }
 
-  void relate(const char* role, std::uint32_t site) {
+  void relate(Role role, std::uint32_t site) {
     finding_.related.push_back({role, located(resolve(symbolizer_, process_, site).line.location)});
   }
 
   void relate_replay(const analyse::Candidate& candidate) {
     if (candidate.changed == 0) {
-      finding_.related.push_back({"capture", finding_.location});
+      finding_.related.push_back({Role::capture, finding_.location});
     } else {
-      if (candidate.node->site != 0 && !candidate.made_apart) relate("capture", candidate.node->site);
-      finding_.related.push_back({"update", finding_.location});
+      if (candidate.node->site != 0 && !candidate.made_apart) relate(Role::capture, candidate.node->site);
+      finding_.related.push_back({Role::update, finding_.location});
     }
-    relate("replay", candidate.operation->site);
+    relate(Role::replay, candidate.operation->site);
   }
 
-  void fold(Candidate candidate) {
-    const auto same = std::find_if(finding_.candidates.begin(), finding_.candidates.end(), [&](const Candidate& other) {
-      return same_line(other.location, candidate.location) && other.launch.mangled == candidate.launch.mangled &&
-             other.launch.operation == candidate.launch.operation;
-    });
+  void fold(CandidateLine candidate) {
+    const auto same =
+        std::find_if(finding_.candidates.begin(), finding_.candidates.end(), [&](const CandidateLine& other) {
+          return same_line(other.location, candidate.location) && other.launch.mangled == candidate.launch.mangled &&
+                 other.launch.operation == candidate.launch.operation;
+        });
     if (same == finding_.candidates.end()) return finding_.candidates.push_back(std::move(candidate));
     same->launches += candidate.launches;
     if (!same->launch.has_shape_of(candidate.launch)) same->launch.forget_shape();
   }
 
-  void report_of(const session::Error& error) {
+  void report_of(const session::FailedCall& error) {
     if ((error.flags & wire::error::kOwnWait) != 0) {
       finding_.found_by_wait = true;
       return;
@@ -295,41 +297,40 @@ class FindingBuilder {
     if (hang.thread != nullptr) {
       const session::Thread::Blocked& call = hang.thread->blocked;
       finding_.reported_api = session::visible_call(call);
-      if (hang.issues != nullptr) finding_.issues = operation_word(*hang.issues);
+      if (hang.issues != nullptr) finding_.issues = work_of(*hang.issues);
       finding_.reported_at = located(resolve(symbolizer_, process_, hang.site).line.location);
     }
     if (!hang.wait) return;
-    const char* kinds[] = {"stream", "value", "semaphore"};
-    finding_.waits_for = kinds[static_cast<int>(hang.wait->what)];
+    finding_.waits_for = hang.wait->what;
     finding_.write_queued = hang.wait->write != nullptr;
     finding_.wait = wait_text(process_, *hang.wait, symbolizer_, session_.manifest.working_directory);
   }
 
-  void relate_swallowed(const session::Error& earlier) {
+  void relate_swallowed(const session::FailedCall& earlier) {
     const symbolize::Location line = resolve(symbolizer_, process_, earlier.site).line.location;
     const Location at = located(line);
-    const session::Error* refused = analyse::is_asynchronous(failure_.kind) ? nullptr : failure_.reported;
+    const session::FailedCall* refused = analyse::is_asynchronous(failure_.kind) ? nullptr : failure_.reported;
     // An operation that the driver refused has a record as well.
     const bool counted = refused != nullptr && refused->domain == wire::error::Domain::driver;
     const bool issued_since = refused != nullptr && refused->operation > earlier.operation + (counted ? 1 : 0);
-    finding_.because += fmt::format("; before it {} had returned {} ({}){}{}", session::visible_call(earlier),
-                                    earlier.code, analyse::cuda_error(earlier.code).title,
-                                    is_known(line) ? " in " + place(at, session_.manifest.working_directory) : "",
-                                    issued_since ? "" : ", and the thread issued nothing in between");
-    finding_.related.push_back({"swallowed", at});
+    finding_.because.add(fmt::format("before it {} had returned {} ({}){}{}", session::visible_call(earlier),
+                                     earlier.code, analyse::cuda_error(earlier.code).title,
+                                     is_known(line) ? " in " + place(at, session_.manifest.working_directory) : "",
+                                     issued_since ? "" : ", and the thread issued nothing in between"));
+    finding_.related.push_back({Role::swallowed, at});
   }
 
   void relate_fork() {
     const auto origin = session::fork_origin(session_, process_);
     if (!origin || origin->site == 0) return;
     const symbolize::Location line = resolve(symbolizer_, *origin->parent, origin->site).line.location;
-    if (is_known(line)) finding_.related.push_back({"fork", located(line)});
+    if (is_known(line)) finding_.related.push_back({Role::fork, located(line)});
   }
 
   void relate_capture(const session::Capture& capture) {
     if (failure_.kind != analyse::Kind::capture_violation || capture.site == 0) return;
     const symbolize::Location begun = resolve(symbolizer_, process_, capture.site).line.location;
-    if (is_known(begun)) finding_.related.push_back({"capture", located(begun)});
+    if (is_known(begun)) finding_.related.push_back({Role::capture, located(begun)});
   }
 
   const analyse::Failure& failure_;

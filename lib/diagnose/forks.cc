@@ -3,9 +3,10 @@
 #include <fmt/core.h>
 
 #include "analyse/ending.h"
-#include "diagnose/place.h"
+#include "diagnose/facts/place.h"
 #include "diagnose/resolved_site.h"
 #include "session/notes/forks.h"
+#include "session/property.h"
 
 namespace cudadiag::diagnose {
 
@@ -14,11 +15,12 @@ void note_forks(Diagnosis& report, const session::Session& session, const analys
   if (!analysis.failures.empty()) return;
   for (const session::Process& process : session.processes) {
     const auto site = session::latest_fork(process.record);
-    if (!site || !analyse::ending_of(session, process).bad || process.record.properties.count("python") == 0) continue;
+    if (!site || !analyse::ending_of(session, process).bad || !session::has(process.record, session::Property::python))
+      continue;
     const symbolize::Location line = resolve(symbolizer, process, *site).line.location;
     const std::string where = is_known(line) ? " in " + place(located(line), report.working_directory) : "";
     report.notes.push_back(
-        {"cuda-after-fork",
+        {analyse::NoteCode::cuda_after_fork,
          fmt::format("process {} forked{} after it had used CUDA, and a fork cannot use CUDA; if that "
                      "ended the program (\"Cannot re-initialize CUDA in forked subprocess\"), start "
                      "workers with multiprocessing.set_start_method(\"spawn\")",

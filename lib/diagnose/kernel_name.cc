@@ -11,8 +11,8 @@ constexpr std::string_view kAnonymous = "(anonymous namespace)::";
 
 // Where each part of a demangled name lies. `->`, `operator<` and the like do not occur in kernels' own names.
 struct Parts {
-  std::size_t begin = 0;      // behind the return type
-  std::size_t base = 0;       // behind the namespaces
+  std::size_t begin = 0;      // after the return type
+  std::size_t base = 0;       // after the namespaces
   std::size_t arguments = 0;  // `<` of the last template arguments, or `end`
   std::size_t end = 0;        // before the parameters
 };

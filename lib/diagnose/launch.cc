@@ -6,10 +6,13 @@
 
 #include "base/demangle.h"
 #include "diagnose/resolved_site.h"
+#include "session/property.h"
 #include "wire/graph_node.h"
 
 namespace cudadiag::diagnose {
 namespace {
+
+using session::Work;
 
 using session::Process;
 
@@ -28,8 +31,7 @@ void add_place(Launch& launch, const Process& process, std::uint32_t stream, std
 }
 
 bool is_watched_by_hooks(const Process& process) {
-  const auto found = process.record.properties.find("watched_by");
-  return found != process.record.properties.end() && found->second == "hooks";
+  return session::value_of(process.record, session::Property::watched_by) == "hooks";
 }
 
 void add_kernel(Launch& launch, const std::string& mangled) {
@@ -52,18 +54,18 @@ std::optional<std::uint64_t> kernel_ordinal(const session::ProcessRecord& record
 }
 
 // CUgraphNodeType
-std::string_view operation_word(const session::GraphNode& node) {
+Work work_of_node(const session::GraphNode& node) {
   switch (node.type) {
     case 0:
-      return "kernel";
+      return Work::kernel;
     case 1:
-      return "copy";
+      return Work::copy;
     case 2:
-      return "memset";
+      return Work::memset;
     case wire::graph_node::kConditional:  // one of its bodies
-      return "graph";
+      return Work::graph;
     default:
-      return "call";
+      return Work::call;
   }
 }
 
@@ -73,7 +75,7 @@ Launch launch_of(const Process& process, const analyse::Candidate& candidate, co
   const session::Operation& operation = *candidate.operation;
   Launch launch;
   launch.by_hooks = is_watched_by_hooks(process);
-  launch.operation = operation_word(operation.kind);
+  launch.operation = work_of(operation.kind);
   add_kernel(launch, mangled);
   launch.grid = operation.grid;
   launch.block = operation.block;
@@ -91,11 +93,11 @@ Launch launch_of(const Process& process, const analyse::Candidate& candidate, co
 Launch node_launch_of(const Process& process, const analyse::Candidate& candidate, const std::string& mangled) {
   const session::GraphNode& node = *candidate.node;
   Launch launch = launch_of(process, candidate, mangled);
-  launch.graph_node = GraphNode{candidate.node_index, candidate.nodes_of_graph, candidate.nodes};
+  launch.graph_node = NodeNumber{candidate.node_index, candidate.nodes_of_graph, candidate.nodes};
   launch.site_ordinal.reset();
   if (!candidate.alike) return launch;
-  launch.operation = operation_word(node);
-  // Where it is told which nodes were given something else, the others are as they were made.
+  launch.operation = work_of_node(node);
+  // If the record names the nodes that were changed, the others are as they were made.
   const std::uint32_t flags = candidate.operation->graph_flags;
   const bool told = (flags & wire::operation::kGraphUntold) == 0;
   const bool as_made = (flags & wire::operation::kGraphAltered) == 0 || (told && candidate.changed == 0);
@@ -107,10 +109,10 @@ Launch node_launch_of(const Process& process, const analyse::Candidate& candidat
   return launch;
 }
 
-Launch launch_of(const Process& process, const session::Error& error, const std::string& mangled) {
+Launch launch_of(const Process& process, const session::FailedCall& error, const std::string& mangled) {
   Launch launch;
   launch.by_hooks = is_watched_by_hooks(process);
-  launch.operation = (error.flags & wire::error::kLaunch) != 0 ? "kernel" : "call";
+  launch.operation = (error.flags & wire::error::kLaunch) != 0 ? Work::kernel : Work::call;
   add_kernel(launch, mangled);
   launch.grid = error.grid;
   launch.block = error.block;
@@ -122,7 +124,7 @@ Launch launch_of(const Process& process, const session::Error& error, const std:
 
 std::size_t calls_of_line(const Finding& finding) {
   std::size_t calls = 0;
-  for (const Candidate& candidate : finding.candidates) {
+  for (const CandidateLine& candidate : finding.candidates) {
     const Location& line = finding.candidates.front().location;
     if (&candidate.location == &line || same_line(candidate.location, line)) calls += candidate.launches;
   }
@@ -131,11 +133,12 @@ std::size_t calls_of_line(const Finding& finding) {
 
 PossibleKernels possible_kernels(const Finding& finding) {
   std::set<std::string_view> kernels;
-  for (const Candidate& candidate : finding.candidates) {
+  for (const CandidateLine& candidate : finding.candidates) {
     if (!candidate.launch.mangled.empty()) kernels.insert(candidate.launch.mangled);
   }
-  const bool graphs = std::any_of(finding.candidates.begin(), finding.candidates.end(),
-                                  [](const Candidate& candidate) { return candidate.launch.operation == "graph"; });
+  const bool graphs =
+      std::any_of(finding.candidates.begin(), finding.candidates.end(),
+                  [](const CandidateLine& candidate) { return candidate.launch.operation == Work::graph; });
   return {kernels.size(), graphs || finding.unlisted > 0};
 }
 

@@ -9,7 +9,7 @@ namespace cudadiag::diagnose {
 
 // `mangled`: the kernel's name; empty: it is none, or not known.
 Launch launch_of(const session::Process& process, const analyse::Candidate& candidate, const std::string& mangled);
-Launch launch_of(const session::Process& process, const session::Error& error, const std::string& mangled);
+Launch launch_of(const session::Process& process, const session::FailedCall& error, const std::string& mangled);
 // Describes the candidate's node, if it has one, instead of the graph that ran it.
 Launch node_launch_of(const session::Process& process, const analyse::Candidate& candidate, const std::string& mangled);
 

@@ -5,6 +5,7 @@
 
 #include "analyse/allocations.h"
 #include "analyse/operation_arguments.h"
+#include "session/property.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -37,7 +38,7 @@ bool is_same(const Location& a, const Location& b) {
   return a.file == b.file && a.line == b.line && a.function == b.function && x.file == y.file && x.line == y.line;
 }
 
-void relate(Finding& finding, const char* role, const std::optional<Location>& location) {
+void relate(Finding& finding, Role role, const std::optional<Location>& location) {
   if (!location || (location->file.empty() && location->function.empty())) return;
   const auto same = [&](const Related& other) { return other.role == role && is_same(other.location, *location); };
   if (std::none_of(finding.related.begin(), finding.related.end(), same)) finding.related.push_back({role, *location});
@@ -49,15 +50,15 @@ void add_arguments(Finding& finding, const analyse::Failure& failure, const Reso
   for (const analyse::OperationArgument& from : given.arguments) {
     Argument argument;
     argument.name = from.name;
-    argument.origin = "kernel";
+    argument.origin = session::ValueOrigin::kernel;
     argument.value = from.value;
     argument.pointer = from.pointer;
     argument.bytes = from.bytes;
     if (from.where.allocation != nullptr) argument.allocation = allocation_of(from, *given.process, resolve);
     if (from.matters() && related < kMostRelated) {
       ++related;
-      relate(finding, "allocated", argument.allocation->allocated);
-      relate(finding, "freed", argument.allocation->freed);
+      relate(finding, Role::allocated, argument.allocation->allocated);
+      relate(finding, Role::freed, argument.allocation->freed);
     }
     finding.arguments.push_back(std::move(argument));
   }
@@ -76,11 +77,9 @@ void add_holder(MemoryUse& memory, const analyse::MemoryHolder& holder, Location
 }
 
 // PCI bus id of the device that the call was made for; empty: not known.
-std::string bus_id_of(const session::ProcessRecord& record, const session::Error& call) {
+std::string bus_id_of(const session::ProcessRecord& record, const session::FailedCall& call) {
   const auto device = device_of(record, call.context);
-  if (!device) return "";
-  const auto found = record.properties.find("device." + std::to_string(*device) + ".pci");
-  return found == record.properties.end() ? "" : found->second;
+  return device ? session::pci_bus_id(record, *device) : "";
 }
 
 void add_others(MemoryUse& memory, const std::vector<session::GpuProcess>& processes, const std::string& bus_id) {
@@ -96,7 +95,7 @@ void add_holders(Finding& finding, const analyse::Failure& failure, const sessio
                  const ResolveSite& resolve) {
   if (failure.kind != analyse::Kind::out_of_memory || failure.reported == nullptr) return;
   const session::ProcessRecord& record = failure.process->record;
-  const session::Error& call = *failure.reported;
+  const session::FailedCall& call = *failure.reported;
   const analyse::MemoryUse use = analyse::memory_use(record, call);
   MemoryUse memory;
   memory.of_host = analyse::wanted_host_memory(call);
@@ -120,17 +119,17 @@ void add_holders(Finding& finding, const analyse::Failure& failure, const sessio
 
 }  // namespace
 
-Allocation allocation_of(const analyse::OperationArgument& argument, const session::Process& process,
-                         const ResolveSite& resolve) {
+PointedMemory allocation_of(const analyse::OperationArgument& argument, const session::Process& process,
+                            const ResolveSite& resolve) {
   const session::Allocation& from = *argument.where.allocation;
-  Allocation allocation;
+  PointedMemory allocation;
   allocation.address = from.address;
   allocation.bytes = argument.where.bytes;
   allocation.offset = *argument.pointer - from.address;
   if (from.kind < wire::allocation::Kind::pinned) allocation.device = device_of(process.record, from.context);
   allocation.out_of_reach = argument.out_of_reach;
   const bool freed = argument.where.state == State::freed;
-  allocation.state = freed ? "freed" : "live";
+  allocation.is_freed = freed;
   if (from.site != 0) {
     auto [location, stack] = resolve(process, from.site);
     allocation.allocated = std::move(location);

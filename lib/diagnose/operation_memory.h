@@ -14,8 +14,8 @@ namespace cudadiag::diagnose {
 using ResolveSite = std::function<std::pair<Location, symbolize::SourceStack>(const session::Process&, std::uint32_t)>;
 
 // The allocation that a pointer among the arguments of `process` leads to.
-Allocation allocation_of(const analyse::OperationArgument& argument, const session::Process& process,
-                         const ResolveSite& resolve);
+PointedMemory allocation_of(const analyse::OperationArgument& argument, const session::Process& process,
+                            const ResolveSite& resolve);
 
 void add_memory(Finding& finding, const analyse::Failure& failure, const session::Manifest& manifest,
                 const ResolveSite& resolve);

@@ -8,10 +8,11 @@
 
 #include "base/demangle.h"
 #include "base/printable.h"
+#include "diagnose/facts/place.h"
 #include "diagnose/kernel_name.h"
-#include "diagnose/place.h"
 #include "diagnose/resolved_site.h"
 #include "diagnose/words.h"
+#include "session/property.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -21,23 +22,22 @@ using Difference = analyse::Ranks::Difference;
 
 constexpr std::size_t kColumns = 60;  // of a kernel's name
 
-const char* word_of(const analyse::Ranks& ranks) {
+RanksDifference difference_of(const analyse::Ranks& ranks) {
   switch (ranks.difference) {
     case Difference::line:
-      return "line";
+      return RanksDifference::line;
     case Difference::kernel:
-      return "kernel";
+      return RanksDifference::kernel;
     case Difference::blocks:
-      return "blocks";
+      return RanksDifference::blocks;
     case Difference::none:
       break;
   }
-  return ranks.all_have_come() ? "none" : "absence";
+  return ranks.all_have_come() ? RanksDifference::none : RanksDifference::absence;
 }
 
 std::string host_of(const session::Process& process) {
-  const auto host = process.record.properties.find("host");
-  return host == process.record.properties.end() ? "" : host->second;
+  return session::value_of(process.record, session::Property::host);
 }
 
 // Nothing: it did not end by itself before others of its host. Empty: nobody saw how it ended.
@@ -133,8 +133,9 @@ std::string absent_text(const RankLine& line, const std::string& directory) {
 std::string present_text(const RanksPart& part, const RankLine& line, const std::string& directory) {
   std::string text = place(line.location, directory);
   const std::string kernel = base::printable(short_kernel_name(line.kernel, kColumns));
-  if (part.difference == "kernel" || part.difference == "blocks") text += "  " + kernel;
-  if (part.difference == "blocks") text += fmt::format("  {} block{}", line.grid[0], line.grid[0] == 1 ? "" : "s");
+  if (part.difference == RanksDifference::kernel || part.difference == RanksDifference::blocks) text += "  " + kernel;
+  if (part.difference == RanksDifference::blocks)
+    text += fmt::format("  {} block{}", line.grid[0], line.grid[0] == 1 ? "" : "s");
   return text;
 }
 
@@ -224,7 +225,7 @@ std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
   RanksPart part;
   part.number = ranks.number;
   part.first = ranks.first;
-  part.difference = word_of(ranks);
+  part.difference = difference_of(ranks);
   for (const RankCall& call : ranks.calls) part.ranks.push_back(line_of(call, ranks, recorded(*call.process)));
   // Two calls of one line.
   if (ranks.difference == Difference::line &&
@@ -241,7 +242,8 @@ std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
 
 void tell_ranks(std::vector<analyse::Note>& notes, const RanksPart& part, const std::string& directory) {
   for (analyse::Note& note : notes) {
-    if (note.code == analyse::kRanksPart) note.text = "the ranks of the job part " + ranks_text(part, directory);
+    if (note.code == analyse::NoteCode::ranks_part)
+      note.text = "the ranks of the job part " + ranks_text(part, directory);
   }
 }
 

@@ -21,13 +21,13 @@ struct Recorded {
 std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
                                     const std::function<Recorded(const session::Process&)>& recorded);
 
-// The note that says so is told with their lines.
+// Adds their lines to the note on the ranks.
 void tell_ranks(std::vector<analyse::Note>& notes, const RanksPart& part, const std::string& directory);
 
-// One line for ranks of which the same is to be said.
+// Ranks with the same text share a line.
 std::vector<std::string> rank_lines(const RanksPart& part, const std::string& directory);
 
-// The same in one line, behind "they part".
+// The same in one line, to follow "they part".
 std::string ranks_text(const RanksPart& part, const std::string& directory);
 
 // For the rules of a hang in a collective.

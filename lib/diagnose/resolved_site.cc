@@ -58,7 +58,7 @@ analyse::SameLine same_line_by(symbolize::Symbolizer& symbolizer) {
 }
 
 Location located(const symbolize::Location& from) {
-  Location location{from.file, from.function, from.language, "", from.module, from.line, from.offset, {}};
+  Location location = from;
   if (!from.called_from.empty()) location.called_from = {located(from.called_from.front())};
   for (const symbolize::SourceLine& line : symbolize::source_excerpt(from.file, from.line, 0)) {
     location.source = trimmed(line.text);
@@ -66,49 +66,43 @@ Location located(const symbolize::Location& from) {
   return location;
 }
 
-bool same_line(const Location& a, const Location& b) {
-  if (a.line != b.line || a.file != b.file) return false;
-  if (a.line > 0) return true;
-  const Location &x = a.nearest(), &y = b.nearest();
-  return !a.function.empty() && a.function == b.function && a.module == b.module && x.line == y.line &&
-         x.file == y.file;
-}
-
-std::string_view operation_word(wire::operation::Kind kind) {
+session::Work work_of(wire::operation::Kind kind) {
+  using session::Work;
   using wire::operation::Kind;
   switch (kind) {
     case Kind::kernel:
-      return "kernel";
+      return Work::kernel;
     case Kind::graph:
-      return "graph";
+      return Work::graph;
     case Kind::copy:
     case Kind::prefetch:
-      return "copy";
+      return Work::copy;
     case Kind::memset:
-      return "memset";
+      return Work::memset;
     default:
-      return "call";
+      return Work::call;
   }
 }
 
-std::string_view operation_word(const session::Operation& operation) {
+session::Work work_of(const session::Operation& operation) {
+  using session::Work;
   using wire::operation::Kind;
   using wire::operation::MemoryOperation;
   switch (operation.kind) {
     case Kind::event_wait:
-      return "wait";
+      return Work::wait;
     case Kind::event_record:
-      return "event";
+      return Work::event;
     case Kind::host_function:
-      return "host function";
+      return Work::host_function;
     case Kind::allocation:
-      return "allocation";
+      return Work::allocation;
     case Kind::memory_operation: {
       const MemoryOperation what = operation.memory_operation;
-      return what == MemoryOperation::write || what == MemoryOperation::signal_semaphore ? "write" : "wait";
+      return what == MemoryOperation::write || what == MemoryOperation::signal_semaphore ? Work::write : Work::wait;
     }
     default:
-      return operation_word(operation.kind);
+      return work_of(operation.kind);
   }
 }
 

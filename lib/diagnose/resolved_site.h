@@ -32,13 +32,9 @@ analyse::SameLine same_line_by(symbolize::Symbolizer& symbolizer);
 // With the source at that line.
 Location located(const symbolize::Location& from);
 
-inline bool is_known(const symbolize::Location& location) {
-  return !location.file.empty() || !location.function.empty();
-}
-
-// "kernel" | "graph" | "copy" | "memset" | "call"
-std::string_view operation_word(wire::operation::Kind kind);
-// The word for every kind of operation, also "wait", "event", "allocation".
-std::string_view operation_word(const session::Operation& operation);
+// Kernel, graph, copy, memset or call.
+session::Work work_of(wire::operation::Kind kind);
+// Any work.
+session::Work work_of(const session::Operation& operation);
 
 }  // namespace cudadiag::diagnose

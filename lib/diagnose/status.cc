@@ -7,11 +7,12 @@
 #include "analyse/analysis.h"
 #include "base/demangle.h"
 #include "base/printable.h"
+#include "diagnose/facts/place.h"
 #include "diagnose/kernel_name.h"
-#include "diagnose/place.h"
 #include "diagnose/resolved_site.h"
 #include "diagnose/words.h"
 #include "session/area/call_name.h"
+#include "session/property.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -25,23 +26,6 @@ using wire::operation::MemoryOperation;
 constexpr std::size_t kShown = 16;
 constexpr std::size_t kUnfinishedColumns = 40;
 
-std::string_view word_of(wire::area::State state) {
-  using State = wire::area::State;
-  switch (state) {
-    case State::recording:
-      return "recording";
-    case State::frozen:
-      return "frozen";
-    case State::finished:
-      return "finished";
-    case State::disabled:
-      return "disabled";
-    case State::empty:
-      break;
-  }
-  return "empty";
-}
-
 class StatusBuilder {
  public:
   // `proven`: the operation that failed, where that is proven; else null.
@@ -54,7 +38,7 @@ class StatusBuilder {
     status.pid = process_.pid;
     status.rank = process_.rank;
     status.argv = process_.argv;
-    status.state = word_of(record_.state);
+    status.state = record_.state;
     status.operations = record_.operations_issued;
     status.errors = record_.error_count;
     if (!record_.operations.empty()) status.idle = since(record_.operations.back().ticks);
@@ -83,7 +67,7 @@ class StatusBuilder {
 
   OpenOperation of(const Operation& operation, const analyse::UnfinishedStream& stream) const {
     OpenOperation open;
-    open.operation = operation_word(operation);
+    open.operation = work_of(operation);
     const ResolvedSite site = resolve(symbolizer_, process_, operation.site);
     if (!site.mangled.empty()) open.kernel = base::demangle(site.mangled);
     open.location = located(site.line.location);
@@ -96,7 +80,7 @@ class StatusBuilder {
   }
 
   // Up to where the stream's operations are shown, or counted as candidates. Those before it that are neither are not
-  // what it stands at, and nothing that waits behind that.
+  // what blocks it, and nothing waits for them.
   static std::uint32_t last_told(const analyse::UnfinishedStream& stream,
                                  const std::vector<const session::Operation*>& shown) {
     if (shown.empty()) return stream.proven() ? stream.bound : stream.stream->issued;
@@ -129,9 +113,7 @@ class StatusBuilder {
     open.more = behind - std::min(behind, static_cast<std::uint32_t>(refused));
     for (const StreamWait& wait : stream.waits) {
       if (open.waits.size() == kShown) break;
-      const char* kinds[] = {"stream", "value", "semaphore"};
-      open.waits.push_back({kinds[static_cast<int>(wait.what)], wait.operation->ordinal,
-                            wait_text(process_, wait, symbolizer_, directory_)});
+      open.waits.push_back({wait.what, wait.operation->ordinal, wait_text(process_, wait, symbolizer_, directory_)});
     }
     return open;
   }
@@ -143,7 +125,7 @@ class StatusBuilder {
     open.thread = waiting.thread->name;
     open.call = session::visible_call(blocked);
     if (open.call.empty() && waiting.operation != nullptr) {
-      open.call = "a call that issues " + with_article(operation_word(*waiting.operation));
+      open.call = "a call that issues " + with_article(word(work_of(*waiting.operation)));
     }
     if (waiting.stream) {
       open.waits_for = analyse::stream_name(record_.streams[*waiting.stream]);
@@ -175,9 +157,7 @@ std::string directory_of(const session::Session& session) {
   if (!session.manifest.working_directory.empty() || session.processes.empty()) {
     return session.manifest.working_directory;
   }
-  const auto& properties = session.processes.front().record.properties;
-  const auto found = properties.find("cwd");
-  return found == properties.end() ? "" : found->second;
+  return session::value_of(session.processes.front().record, session::Property::cwd);
 }
 
 // Null where it is not proven, or not known which call of the line it was.
@@ -244,7 +224,7 @@ Status build_status(const session::Session& session, const analyse::Analysis& an
   status.unrecorded = session.manifest.unrecorded;
   if (!status.unrecorded.empty()) status.notes.push_back("it was run without recording: " + status.unrecorded);
   for (const analyse::Note& note : analysis.notes) {
-    if (note.code == analyse::kOutlived) status.notes.push_back(note.text);
+    if (note.code == analyse::NoteCode::outlived) status.notes.push_back(note.text);
   }
   for (const Process& process : session.processes) {
     const Operation* proven = proven_of(analysis, process);
@@ -281,10 +261,10 @@ std::string unfinished_text(const Status& status) {
   }
   if (longest == nullptr) return "";
   const OpenOperation& oldest = longest->operations.front();
-  const std::string what =
-      oldest.kernel.empty() ? with_article(oldest.operation) : short_kernel_name(oldest.kernel, kUnfinishedColumns);
+  const std::string what = oldest.kernel.empty() ? with_article(word(oldest.operation))
+                                                 : short_kernel_name(oldest.kernel, kUnfinishedColumns);
   const std::string others =
-      longest->candidates > 1 ? fmt::format(" (or one of {} behind it)", longest->candidates - 1) : "";
+      longest->candidates > 1 ? fmt::format(" (or one of {} after it)", longest->candidates - 1) : "";
   return fmt::format("{} of {}{} had not finished when the program ended, {} after it was issued",
                      base::printable(what), place(oldest.location, status.working_directory), others,
                      duration(seconds));

@@ -15,18 +15,18 @@ namespace cudadiag::diagnose {
 
 // An operation that is not known to have finished.
 struct OpenOperation {
-  std::string operation;  // "kernel" | "graph" | "copy" | "memset" | "wait" | "write" | "event" | "host function"
-  std::string kernel;     // demangled
+  session::Work operation = session::Work::call;
+  std::string kernel;  // demangled
   std::uint32_t ordinal = 0;
   std::optional<std::uint64_t> site_ordinal;
   std::optional<double> seconds;  // since it was issued
   Location location;
-  bool candidate = false;  // its stream may stand at it
+  bool candidate = false;  // it may be what blocks its stream
 };
 
 // Another party's action that an operation waits for.
 struct OpenWait {
-  std::string kind;  // "stream" | "value" | "semaphore"
+  WaitsFor kind = WaitsFor::stream;
   std::uint32_t ordinal = 0;
   std::string text;  // "for operation 12 of stream 0x55d0c8, recorded at train.py:40"
 };
@@ -38,7 +38,7 @@ struct OpenStream {
   std::uint32_t issued = 0, completed = 0;
   bool proven = false;  // that anything of it is unfinished
   analyse::Grade grade = analyse::Grade::suspected;
-  std::uint32_t candidates = 0;           // operations that it may stand at
+  std::uint32_t candidates = 0;           // operations that may block it
   std::uint32_t missing = 0;              // among them, lost records
   std::vector<OpenOperation> operations;  // the oldest ones
   std::uint32_t more = 0;                 // that follow them
@@ -60,7 +60,7 @@ struct ProcessStatus {
   std::uint32_t pid = 0;
   std::optional<int> rank;
   std::vector<std::string> argv;
-  std::string state;  // "recording" | "frozen" | "finished" | "disabled" | "empty"
+  wire::area::State state = wire::area::State::empty;
   std::uint64_t operations = 0;
   std::optional<double> idle;  // seconds since the newest operation was issued
   std::uint64_t errors = 0;    // calls that returned one
@@ -88,7 +88,7 @@ Status build_status(const session::Session& session, const analyse::Analysis& an
 std::string wait_text(const session::Process& process, const analyse::StreamWait& wait,
                       symbolize::Symbolizer& symbolizer, const std::string& directory);
 
-// How sure it is which operation a stream stands at.
+// The grade of the answer which operation blocks a stream.
 analyse::Grade grade_of(const analyse::UnfinishedStream& stream);
 
 // The oldest work that is known to have been unfinished for a second or more when its program ended; empty: none.

@@ -5,18 +5,19 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "diagnose/place.h"
+#include "diagnose/facts/place.h"
 #include "diagnose/reruns/kept_from.h"
 #include "diagnose/reruns/witnesses.h"
 #include "diagnose/resolved_site.h"
 #include "diagnose/status.h"
 #include "diagnose/versions.h"
 #include "diagnose/words.h"
+#include "session/property.h"
 
 namespace cudadiag::diagnose {
 namespace {
 
-void add(std::vector<analyse::Note>& notes, const std::string& code, const std::string& text) {
+void add(std::vector<analyse::Note>& notes, analyse::NoteCode code, const std::string& text) {
   const bool known =
       std::any_of(notes.begin(), notes.end(), [&](const analyse::Note& note) { return note.text == text; });
   if (!known && !text.empty()) notes.push_back({code, text});
@@ -204,9 +205,8 @@ void add_environment(Diagnosis& report, const session::Session& session) {
     }
     // Each process has its own device numbers. The process that sees most devices represents all.
     std::vector<std::string> gpus;
-    for (auto at = properties.end();
-         (at = properties.find(fmt::format("device.{}.name", gpus.size()))) != properties.end();) {
-      gpus.push_back(at->second);
+    for (std::string name; !(name = session::device_name(process.record, gpus.size())).empty();) {
+      gpus.push_back(std::move(name));
     }
     if (gpus.size() > report.gpus.size()) report.gpus = std::move(gpus);
   }
@@ -232,7 +232,7 @@ void add_passes(Diagnosis& report, const session::Session& session, const analys
 void mark_foreign(Diagnosis& report, const std::string& why) {
   if (why.empty()) return;
   report.foreign = why;
-  report.notes.push_back({"foreign-session", "source lines are " + withheld_text(report)});
+  report.notes.push_back({analyse::NoteCode::foreign_session, "source lines are " + withheld_text(report)});
 }
 
 std::string withheld_text(const Diagnosis& report) {
@@ -246,16 +246,17 @@ void add_notes(Diagnosis& report, const session::Session& session, const analyse
     if (note.calls) text.insert(note.calls->at, at_lines(*note.calls, symbolizer, report.working_directory));
     add(report.notes, note.code, text);
   }
-  for (const std::string& note : session.manifest.notes) add(report.notes, "launcher", note);
-  for (const std::string& note : symbolizer.notes()) add(report.notes, "symbols", note);
+  for (const std::string& note : session.manifest.notes) add(report.notes, analyse::NoteCode::launcher, note);
+  for (const std::string& note : symbolizer.notes()) add(report.notes, analyse::NoteCode::symbols, note);
 }
 
 void add_unfinished(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                     symbolize::Symbolizer& symbolizer) {
   const auto& passes = session.manifest.passes;
   if (!report.findings.empty() || passes.empty()) return;
-  const bool killed = std::any_of(report.notes.begin(), report.notes.end(),
-                                  [](const analyse::Note& note) { return note.code == analyse::kKilledAtWork; });
+  const bool killed = std::any_of(report.notes.begin(), report.notes.end(), [](const analyse::Note& note) {
+    return note.code == analyse::NoteCode::killed_at_work;
+  });
   if (!killed && !passes.front().end.signal) return;
   std::string text = unfinished_text(build_status(session, analysis, false, symbolizer));
   if (text.empty()) return;
@@ -265,7 +266,7 @@ void add_unfinished(Diagnosis& report, const session::Session& session, const an
                   [](const session::Process& process) { return analyse::own_ending(process).killed(); });
   if (!session.manifest.hang && from_outside)
     text += "; to have a hang reported by itself: cudadiag run --hang-after SECONDS";
-  add(report.notes, kUnfinished, text);
+  add(report.notes, analyse::NoteCode::unfinished, text);
 }
 
 }  // namespace cudadiag::diagnose

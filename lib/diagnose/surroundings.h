@@ -9,9 +9,6 @@
 
 namespace cudadiag::diagnose {
 
-// A note's code.
-inline constexpr const char* kUnfinished = "unfinished";
-
 void add_environment(Diagnosis& report, const session::Session& session);
 void add_processes(Diagnosis& report, const session::Session& session);
 // Needs the findings: a pass's outcome is what it found.

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/printable.h"
+#include "base/words.h"
 
 namespace cudadiag::diagnose {
 
@@ -14,102 +15,142 @@ using analyse::Grade;
 using analyse::Kind;
 using analyse::Verdict;
 
-std::string_view word(Grade grade) {
-  switch (grade) {
-    case Grade::proven:
-      return "proven";
-    case Grade::bracketed:
-      return "bracketed";
-    case Grade::inferred:
-      return "inferred";
-    case Grade::suspected:
-      return "suspected";
-  }
-  return "suspected";
-}
+namespace {
 
-std::string_view word(sass::AccessKind kind) {
-  constexpr std::string_view kWords[] = {"load", "store", "atomic", "copy"};
-  return kWords[static_cast<std::size_t>(kind)];
-}
+constexpr base::Words<Grade, 4> kGrades = {{
+    {Grade::proven, "proven"},
+    {Grade::bracketed, "bracketed"},
+    {Grade::inferred, "inferred"},
+    {Grade::suspected, "suspected"},
+}};
 
-std::string_view word(sass::Space space) {
-  constexpr std::string_view kWords[] = {"global", "shared", "local", "generic"};
-  return kWords[static_cast<std::size_t>(space)];
-}
+constexpr base::Words<Verdict, 3> kVerdicts = {{
+    {Verdict::cuda_failure, "cuda_failure"},
+    {Verdict::no_cuda_failure, "no_cuda_failure"},
+    {Verdict::inconclusive, "inconclusive"},
+}};
 
-std::string_view word(Relation relation) {
-  constexpr std::string_view kWords[] = {"unknown", "past_end",        "before",       "inside", "freed",
-                                         "null",    "never_allocated", "other_device", "host",   "misaligned"};
-  return kWords[static_cast<std::size_t>(relation)];
-}
+constexpr base::Words<Kind, 10> kKinds = {{
+    {Kind::async_error, "async_error"},
+    {Kind::graph_node, "graph_node"},
+    {Kind::graph_stale_pointer, "graph_stale_pointer"},
+    {Kind::sync_error, "sync_error"},
+    {Kind::unchecked_error, "unchecked_error"},
+    {Kind::capture_violation, "capture_violation"},
+    {Kind::out_of_memory, "out_of_memory"},
+    {Kind::stream_race, "stream_race"},
+    {Kind::hang, "hang"},
+    {Kind::non_finite, "non_finite"},
+}};
 
-std::string_view word(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::cuda_failure:
-      return "cuda_failure";
-    case Verdict::no_cuda_failure:
-      return "no_cuda_failure";
-    case Verdict::inconclusive:
-      return "inconclusive";
-  }
-  return "inconclusive";
-}
+constexpr base::Words<sass::AccessKind, 4> kAccesses = {{
+    {sass::AccessKind::load, "load"},
+    {sass::AccessKind::store, "store"},
+    {sass::AccessKind::atomic, "atomic"},
+    {sass::AccessKind::copy, "copy"},
+}};
 
-std::string_view word(Kind kind) {
-  switch (kind) {
-    case Kind::async_error:
-      return "async_error";
-    case Kind::graph_node:
-      return "graph_node";
-    case Kind::graph_stale_pointer:
-      return "graph_stale_pointer";
-    case Kind::sync_error:
-      return "sync_error";
-    case Kind::unchecked_error:
-      return "unchecked_error";
-    case Kind::capture_violation:
-      return "capture_violation";
-    case Kind::out_of_memory:
-      return "out_of_memory";
-    case Kind::stream_race:
-      return "stream_race";
-    case Kind::hang:
-      return "hang";
-    case Kind::non_finite:
-      return "non_finite";
-  }
-  return "sync_error";
-}
+constexpr base::Words<sass::Space, 4> kSpaces = {{
+    {sass::Space::global, "global"},
+    {sass::Space::shared, "shared"},
+    {sass::Space::local, "local"},
+    {sass::Space::generic, "generic"},
+}};
 
-std::string_view word(analyse::Rerun::Outcome outcome) {
-  using Outcome = analyse::Rerun::Outcome;
-  switch (outcome) {
-    case Outcome::proven:
-      return "proven";
-    case Outcome::unproven:
-      return "failed again, but proves nothing about this answer";
-    case Outcome::failed:
-      return "failed, but not at an operation that it waited for";
-    case Outcome::given_up:
-      return "failed, but waiting for an operation took longer than --wait-limit";
-    case Outcome::other:
-      return "a different failure";
-    case Outcome::did_not_fail:
-      return "did not fail";
-    case Outcome::cut_short:
-      return "cut short";
-    case Outcome::not_reached:
-      return "ended before it reached this call";
-    case Outcome::not_watched:
-      return "for a GPU core dump";
-    case Outcome::not_recorded:
-      return "was not recorded";
-    case Outcome::kept_from:
-      return "was kept from changing something";
-  }
-  return "";
-}
+constexpr base::Words<Relation, 10> kRelations = {{
+    {Relation::unknown, "unknown"},
+    {Relation::past_end, "past_end"},
+    {Relation::before, "before"},
+    {Relation::inside, "inside"},
+    {Relation::freed, "freed"},
+    {Relation::null, "null"},
+    {Relation::never_allocated, "never_allocated"},
+    {Relation::other_device, "other_device"},
+    {Relation::host, "host"},
+    {Relation::misaligned, "misaligned"},
+}};
+
+constexpr base::Words<Role, 14> kRoles = {{
+    {Role::forward, "forward"},
+    {Role::backward, "backward"},
+    {Role::started, "started"},
+    {Role::eager, "eager"},
+    {Role::caller, "caller"},
+    {Role::capture, "capture"},
+    {Role::update, "update"},
+    {Role::replay, "replay"},
+    {Role::allocated, "allocated"},
+    {Role::freed, "freed"},
+    {Role::swallowed, "swallowed"},
+    {Role::fork, "fork"},
+    {Role::used, "used"},
+    {Role::infinite, "infinite"},
+}};
+
+constexpr base::Words<TensorRole, 3> kTensorRoles = {{
+    {TensorRole::argument, "argument"},
+    {TensorRole::result, "result"},
+    {TensorRole::variable, "variable"},
+}};
+
+constexpr base::Words<RanksDifference, 5> kDifferences = {{
+    {RanksDifference::none, "none"},
+    {RanksDifference::absence, "absence"},
+    {RanksDifference::line, "line"},
+    {RanksDifference::kernel, "kernel"},
+    {RanksDifference::blocks, "blocks"},
+}};
+
+constexpr base::Words<WaitsFor, 3> kWaits = {{
+    {WaitsFor::stream, "stream"},
+    {WaitsFor::value, "value"},
+    {WaitsFor::semaphore, "semaphore"},
+}};
+
+constexpr base::Words<wire::area::State, 5> kStates = {{
+    {wire::area::State::empty, "empty"},
+    {wire::area::State::recording, "recording"},
+    {wire::area::State::frozen, "frozen"},
+    {wire::area::State::finished, "finished"},
+    {wire::area::State::disabled, "disabled"},
+}};
+
+constexpr base::Words<symbolize::Language, 3> kLanguages = {{
+    {symbolize::Language::python, "python"},
+    {symbolize::Language::cplusplus, "c++"},
+    {symbolize::Language::cuda, "cuda"},
+}};
+
+using Outcome = analyse::Rerun::Outcome;
+constexpr base::Words<Outcome, 11> kOutcomes = {{
+    {Outcome::proven, "proven"},
+    {Outcome::unproven, "failed again, but proves nothing about this answer"},
+    {Outcome::failed, "failed, but not at an operation that it waited for"},
+    {Outcome::given_up, "failed, but waiting for an operation took longer than --wait-limit"},
+    {Outcome::other, "a different failure"},
+    {Outcome::did_not_fail, "did not fail"},
+    {Outcome::cut_short, "cut short"},
+    {Outcome::not_reached, "ended before it reached this call"},
+    {Outcome::not_watched, "for a GPU core dump"},
+    {Outcome::not_recorded, "was not recorded"},
+    {Outcome::kept_from, "was kept from changing something"},
+}};
+
+}  // namespace
+
+std::string_view word(Grade grade) { return base::word_of(kGrades, grade); }
+std::string_view word(Verdict verdict) { return base::word_of(kVerdicts, verdict); }
+std::string_view word(Kind kind) { return base::word_of(kKinds, kind); }
+std::string_view word(sass::AccessKind kind) { return base::word_of(kAccesses, kind); }
+std::string_view word(sass::Space space) { return base::word_of(kSpaces, space); }
+std::string_view word(Relation relation) { return base::word_of(kRelations, relation); }
+std::string_view word(Role role) { return base::word_of(kRoles, role); }
+std::string_view word(TensorRole role) { return base::word_of(kTensorRoles, role); }
+std::string_view word(RanksDifference difference) { return base::word_of(kDifferences, difference); }
+std::string_view word(WaitsFor what) { return base::word_of(kWaits, what); }
+std::string_view word(wire::area::State state) { return base::word_of(kStates, state, "empty"); }
+std::string_view word(symbolize::Language language) { return base::word_of(kLanguages, language); }
+std::string_view word(Outcome outcome) { return base::word_of(kOutcomes, outcome); }
 
 std::string dimensions(const std::array<std::uint32_t, 3>& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); }
 

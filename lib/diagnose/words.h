@@ -19,6 +19,13 @@ std::string_view word(analyse::Kind kind);
 std::string_view word(sass::AccessKind kind);
 std::string_view word(sass::Space space);
 std::string_view word(Relation relation);
+std::string_view word(Role role);
+std::string_view word(TensorRole role);
+std::string_view word(RanksDifference difference);
+std::string_view word(WaitsFor what);
+std::string_view word(wire::area::State state);
+// "python", "c++"; empty: not known.
+std::string_view word(symbolize::Language language);
 
 // The outcome of a rerun: "proven", "did not fail".
 std::string_view word(analyse::Rerun::Outcome outcome);

@@ -82,7 +82,7 @@ Json running(const Testimony& testimony) {
 
 std::string write_json(const Testimony& testimony, const std::string& instruction, const DebuggerWitness* debugger,
                        const AccessSummary* access) {
-  const Failure failure = testimony.failure.value_or(Failure{});
+  const DumpedFailure failure = testimony.failure.value_or(DumpedFailure{});
   const CodePlace& place = failure.place;
   const SourceLine* line = place.lines.empty() ? nullptr : &place.lines.front();
   const Json json = {

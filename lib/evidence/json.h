@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "evidence/debugger_text.h"
 #include "evidence/testimony.h"
+#include "evidence/tools/debugger_text.h"
 
 namespace cudadiag::evidence {
 

@@ -217,7 +217,7 @@ class LineProgram {
   std::optional<std::uint64_t> last_name_;
 };
 
-// Finds where the names of linked units begin if the linker does not say: behind those of the unit before, provided
+// Finds where the names of linked units begin if the linker does not say: after those of the unit before, provided
 // that this uses up all of .debug_str. Else only the first unit's are known.
 void place_names(std::vector<UnitNames>& units, Bytes strings) {
   if (std::any_of(units.begin(), units.end(), [](const UnitNames& unit) { return unit.first != 0; })) return;

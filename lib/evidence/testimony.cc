@@ -41,7 +41,7 @@ class Examination {
  public:
   Examination(const Dump& dump, const DeviceCode& code) : dump_(dump), code_(code) {}
 
-  std::optional<Failure> failure() {
+  std::optional<DumpedFailure> failure() {
     const Sm* sm = first_failed_sm(dump_);
     auto lanes = failed_lanes(dump_, false);
     if (lanes.empty() && sm == nullptr) lanes = failed_lanes(dump_, true);
@@ -134,7 +134,7 @@ class Examination {
     failure_.witness = witness;
   }
 
-  // Functions and lines of all places. A caller is looked up at its call, not behind it; so is a failed assertion,
+  // Functions and lines of all places. A caller is looked up at its call, not after it; so is a failed assertion,
   // from whose handler the thread would return.
   void resolve() {
     std::vector<std::pair<CodePlace*, std::uint64_t>> places;
@@ -186,7 +186,7 @@ class Examination {
   const Device* device_ = nullptr;  // of the failure
   const Lane* first_ = nullptr;     // that failed
   const DeviceCode& code_;
-  Failure failure_;
+  DumpedFailure failure_;
 };
 
 std::string described(const Device& device) {

@@ -39,7 +39,7 @@ struct FunctionCode {
 // The source of the PC: a warp or an SM names the instruction that failed; a thread only the one at which it is.
 enum class PcWitness { warp, sm, thread };
 
-struct Failure {
+struct DumpedFailure {
   std::uint32_t exception = 0;  // 0: a trap instruction
   std::string exception_name;
   std::string message;  // the driver's own words, where it left any
@@ -55,7 +55,7 @@ struct Failure {
   CodePlace place;
   std::optional<FunctionCode> code;   // none where the instruction or the code is not known
   std::optional<FailingState> state;  // none where no PC names the instruction that failed
-  std::optional<SourceLine> trap;     // of the instruction before place, at which a trapped thread stands
+  std::optional<SourceLine> trap;     // of the instruction before place, at which a trapped thread stopped
   std::optional<CodePlace> stands;    // where the thread has got to since, as debuggers show it
   std::vector<CodePlace> callers;     // of stands, innermost first; a place is where the caller goes on
 
@@ -87,7 +87,7 @@ struct Testimony {
   std::vector<std::string> devices;       // "0: NVIDIA H200, sm_90"
   std::string versions;                   // "driver 580.159, CUDA 13.0"; empty from old drivers
   std::vector<std::uint32_t> failed_sms;  // that report an exception
-  std::optional<Failure> failure;         // none in a dump that was asked for
+  std::optional<DumpedFailure> failure;   // none in a dump that was asked for
   std::vector<RunningKernel> running;     // of such a dump
   std::uint64_t damaged = 0;              // parts that were left out because they could not be right
 };

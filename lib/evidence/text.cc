@@ -36,7 +36,7 @@ std::string place_and_line(const CodePlace& place) {
 
 class Description {
  public:
-  std::vector<std::string> of_failure(const Failure& failure, const std::string& instruction,
+  std::vector<std::string> of_failure(const DumpedFailure& failure, const std::string& instruction,
                                       const std::vector<std::string>& access) {
     lines_.push_back(headline(failure));
     if (!failure.message.empty()) add("Message", failure.message);
@@ -59,14 +59,14 @@ class Description {
  private:
   void add(const char* label, const std::string& text) { lines_.push_back(labelled(label, text)); }
 
-  static std::string headline(const Failure& failure) {
+  static std::string headline(const DumpedFailure& failure) {
     std::string text = failure.exception_name;
     if (failure.exception != 0) text += fmt::format(" ({})", failure.exception);
     if (!failure.place.function.empty()) text += " in " + base::demangle(failure.place.function);
     return text;
   }
 
-  void add_lines(const Failure& failure) {
+  void add_lines(const DumpedFailure& failure) {
     const CodePlace& place = failure.place;
     if (!failure.witness) return;
     if (place.function.empty()) return add("Line", "not known: the code around the PC is not in the dump");
@@ -81,7 +81,7 @@ class Description {
     }
   }
 
-  void add_kernel(const Failure& failure) {
+  void add_kernel(const DumpedFailure& failure) {
     std::string text = failure.kernel.empty() ? "not known" : base::demangle(failure.kernel);
     if (failure.grid) {
       text += fmt::format("  grid {}  block {}", text_of(*failure.grid), text_of(*failure.block_dim));
@@ -93,7 +93,7 @@ class Description {
     add("Kernel", text);
   }
 
-  void add_threads(const Failure& failure) {
+  void add_threads(const DumpedFailure& failure) {
     if (!failure.block || !failure.thread) {
       return add("Failed", fmt::format("threads not known: the warp had exited (SM {})", failure.sm));
     }
@@ -103,18 +103,18 @@ class Description {
                     text_of(*failure.thread), failure.sm, *failure.warp, *failure.lane));
   }
 
-  void add_pc(const Failure& failure) {
+  void add_pc(const DumpedFailure& failure) {
     if (!failure.witness) return add("PC", "not known");
-    constexpr const char* kBy[] = {"", ", as the SM says", ", behind the instruction that failed"};
+    constexpr const char* kBy[] = {"", ", as the SM says", ", after the instruction that failed"};
     const CodePlace& place = failure.place;
     add("PC",
         fmt::format("{:#x}, {}{}", place.pc, function_and_offset(place), kBy[static_cast<int>(*failure.witness)]));
   }
 
-  void add_stand(const Failure& failure) {
+  void add_stand(const DumpedFailure& failure) {
     const CodePlace& place = failure.place;
     if (failure.witness && failure.stands && failure.stands->pc != place.pc) {
-      add("Stands", fmt::format("{:#x}, {}", failure.stands->pc, place_and_line(*failure.stands)));
+      add("Stopped", fmt::format("{:#x}, {}", failure.stands->pc, place_and_line(*failure.stands)));
     }
   }
 
@@ -153,8 +153,8 @@ void describe_running(const RunningKernel& kernel, std::vector<std::string>& lin
       Description::labelled("Running", counted(kernel.threads, "thread") + " of " + counted(kernel.blocks, "block")));
   for (const RunningPlace& place : kernel.places) {
     lines.push_back(Description::labelled(
-        "Stands", fmt::format("{}: {}; first: block {}, thread {}", place_and_line(place.place),
-                              counted(place.threads, "thread"), text_of(place.block), text_of(place.thread))));
+        "Stopped", fmt::format("{}: {}; first: block {}, thread {}", place_and_line(place.place),
+                               counted(place.threads, "thread"), text_of(place.block), text_of(place.thread))));
   }
 }
 

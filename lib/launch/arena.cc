@@ -22,7 +22,7 @@
 namespace cudadiag::launch {
 namespace {
 
-session::Failure failed(const std::string& what, int error) {
+base::Error failed(const std::string& what, int error) {
   return {"cannot " + what + ": " + std::strerror(error), "the recording goes to the session folder instead"};
 }
 
@@ -43,9 +43,9 @@ std::uint32_t* event_word(std::byte* header) {
 
 bool fits_in_files() { return areas_that_fit() > 0; }
 
-session::Result<Arena> Arena::create() {
+base::Result<Arena> Arena::create() {
   const std::size_t areas = areas_that_fit();
-  if (areas == 0) return session::Failure{"the limit on the size of files leaves no room", "raise it (ulimit -f)"};
+  if (areas == 0) return base::Error{"the limit on the size of files leaves no room", "raise it (ulimit -f)"};
   base::FileDescriptor file(::memfd_create(wire::arena::kName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file.valid()) return failed("create a memory file", errno);
   const std::uint64_t size = wire::arena::kHeaderSize + areas * wire::area::kAreaSize;
@@ -64,16 +64,16 @@ session::Result<Arena> Arena::create() {
 
 // The pid may be another process's by now, and the file's words anybody's: what is opened must be a memory file of this
 // user with that inode, sealed, so that no page of it can go while it is read, and with a header that fits its size.
-session::Result<Arena> Arena::attach(const session::LivePlace& place) {
+base::Result<Arena> Arena::attach(const session::LivePlace& place) {
   const std::string path = "/proc/" + std::to_string(place.pid) + "/fd/" + std::to_string(place.descriptor);
   // Something else than a file in memory, a terminal or a pipe, could do something when it is opened.
   char name[64] = "";
   const ssize_t length = ::readlink(path.c_str(), name, sizeof name - 1);
   if (length < 0 && errno == EACCES) {
-    return session::Failure{"the recording of process " + std::to_string(place.pid) + " belongs to another user",
-                            "run this command as that user"};
+    return base::Error{"the recording of process " + std::to_string(place.pid) + " belongs to another user",
+                       "run this command as that user"};
   }
-  const session::Failure gone{"its launcher, process " + std::to_string(place.pid) + ", is not there any more", ""};
+  const base::Error gone{"its launcher, process " + std::to_string(place.pid) + ", is not there any more", ""};
   if (length < 0 || !std::string(name).starts_with(wire::arena::kLink)) return gone;
   base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat status {};
@@ -86,7 +86,7 @@ session::Result<Arena> Arena::attach(const session::LivePlace& place) {
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || size < wire::arena::kHeaderSize) return gone;
   void* memory = ::mmap(nullptr, wire::arena::kHeaderSize, PROT_READ, MAP_SHARED, file.get(), 0);
   if (memory == MAP_FAILED) {
-    return session::Failure{std::string("its recording cannot be mapped: ") + std::strerror(errno), "free some memory"};
+    return base::Error{std::string("its recording cannot be mapped: ") + std::strerror(errno), "free some memory"};
   }
   auto* header = static_cast<std::byte*>(memory);
   const std::uint64_t areas = wire::load(header, wire::arena::kAreas);
@@ -98,9 +98,9 @@ session::Result<Arena> Arena::attach(const session::LivePlace& place) {
   Arena arena(std::move(file), header, areas, bytes);
   if (!fits) return gone;
   if (version != wire::area::kFormatVersion) {
-    return session::Failure{"the run is recorded in format version " + std::to_string(version) +
-                                "; this cudadiag reads version " + std::to_string(wire::area::kFormatVersion),
-                            "use the cudadiag that started it"};
+    return base::Error{"the run is recorded in format version " + std::to_string(version) +
+                           "; this cudadiag reads version " + std::to_string(wire::area::kFormatVersion),
+                       "use the cudadiag that started it"};
   }
   return arena;
 }

@@ -20,10 +20,10 @@ bool fits_in_files();
 class Arena {
  public:
   // Fewer areas where RLIMIT_FSIZE does not allow all of them: one that does not fit would kill this process.
-  static session::Result<Arena> create();
+  static base::Result<Arena> create();
 
   // Attaches to the arena of another launcher that is still running, to read it. Fails if the place has no arena.
-  static session::Result<Arena> attach(const session::LivePlace& place);
+  static base::Result<Arena> attach(const session::LivePlace& place);
 
   Arena(Arena&& other) noexcept;
   Arena& operator=(Arena&&) = delete;

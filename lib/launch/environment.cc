@@ -58,26 +58,26 @@ WatchBy watch_by(const std::string& word) {
   return word == "cupti" ? WatchBy::cupti : word == "hooks" ? WatchBy::hooks : WatchBy::automatic;
 }
 
-session::Result<fs::path> find_recorder() {
+base::Result<fs::path> find_recorder() {
   std::error_code error;
   const std::string named = variable(kRecorderVariable);
   if (!named.empty()) {
     if (fs::is_regular_file(named, error)) return fs::absolute(named, error);
-    return session::Failure{std::string(kRecorderVariable) + " names " + named + ", which is not a file", "unset it"};
+    return base::Error{std::string(kRecorderVariable) + " names " + named + ", which is not a file", "unset it"};
   }
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (error) {
-    return session::Failure{"without /proc it cannot be found out where " + std::string(kRecorderFile) +
-                                " is (/proc/self/exe: " + error.message() + ")",
-                            "mount /proc, or set " + std::string(kRecorderVariable) + " to its path"};
+    return base::Error{"without /proc it cannot be found out where " + std::string(kRecorderFile) +
+                           " is (/proc/self/exe: " + error.message() + ")",
+                       "mount /proc, or set " + std::string(kRecorderVariable) + " to its path"};
   }
   const fs::path prefix = program.parent_path().parent_path();
   for (const char* folder : {"lib", "lib64", "lib/cudadiag"}) {
     const fs::path candidate = prefix / folder / kRecorderFile;
     if (fs::is_regular_file(candidate, error)) return candidate;
   }
-  return session::Failure{std::string(kRecorderFile) + " is not in " + (prefix / "lib").string(),
-                          "install it there, or set " + std::string(kRecorderVariable) + " to its path"};
+  return base::Error{std::string(kRecorderFile) + " is not in " + (prefix / "lib").string(),
+                     "install it there, or set " + std::string(kRecorderVariable) + " to its path"};
 }
 
 std::vector<Variable> recording_variables(const fs::path& recorder, const RecordingPlace& place,
@@ -100,7 +100,7 @@ std::vector<std::string> environment_with(const std::vector<Variable>& changes) 
     const std::string_view text = *entry;
     const std::string_view name = text.substr(0, text.find('='));
     const auto changed = [&](const Variable& change) { return change.name == name; };
-    // The settings of an outer launcher for its own target must not reach ours.
+    // Our target must not see the settings that an outer launcher made for its own.
     if (name == names::kArena || name == names::kSession || name == names::kWindow || name == names::kValues ||
         name == names::kNans) {
       continue;

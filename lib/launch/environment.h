@@ -28,7 +28,7 @@ struct RecordOptions {
 };
 
 // libcudadiag_record.so: $CUDADIAG_RECORDER, else lib/ or lib64/ beside this program's folder.
-session::Result<std::filesystem::path> find_recorder();
+base::Result<std::filesystem::path> find_recorder();
 
 // Copies of libcupti that a target may use if it has none loaded, best first: $CUDADIAG_CUPTI, $LD_LIBRARY_PATH,
 // $CUDA_HOME, /usr/local/cuda*, the system's, the wheels of the Python environment that `command` runs in. Nothing is
@@ -56,7 +56,7 @@ struct Variable {
 struct RecordingPlace {
   std::string arena;                  // may be empty: the recorder then writes to `pass_folder`
   std::filesystem::path pass_folder;  // may be empty too
-  std::string pass = "record";        // what the target is told
+  std::string pass = "record";        // the value of CUDADIAG_PASS
   std::string window;                 // wire/window.h; empty: nothing is waited for
   std::string values = "";            // wire/values.h; empty: none are taken
 };

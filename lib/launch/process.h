@@ -15,7 +15,7 @@ namespace cudadiag::launch {
 
 struct SpawnFailure {
   int exit_status;  // 125: our own failure, 126: found but not executable, 127: not found
-  session::Failure failure;
+  base::Error failure;
 };
 
 struct ReceivedSignal {

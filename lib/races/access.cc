@@ -8,7 +8,7 @@ namespace {
 bool row_meets(const Access& rows, std::uint64_t begin, std::uint64_t end) {
   if (end <= rows.begin || begin >= rows.end()) return false;
   if (rows.rows == 1 || rows.pitch == 0) return true;
-  // The first row that ends behind `begin`.
+  // The first row that ends after `begin`.
   const std::uint64_t first = begin < rows.begin + rows.width ? 0 : (begin - rows.begin - rows.width) / rows.pitch + 1;
   return first < rows.rows && rows.begin + first * rows.pitch < end;
 }
@@ -28,8 +28,8 @@ bool touches(const Access& a, const Access& b) {
   return false;
 }
 
-Access with_place(Access access, std::uint64_t address, std::uint64_t pitch, std::uint64_t bytes, std::uint64_t width,
-                  std::uint32_t rows, Mode mode) {
+Access with_place(Access access, std::uint64_t address, const Extent& extent, Mode mode) {
+  const auto& [pitch, bytes, width, rows] = extent;
   access.begin = address;
   access.mode = mode;
   access.exact = bytes != 0 && rows != 0;

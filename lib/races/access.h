@@ -42,8 +42,11 @@ struct Access {
 
 // At one of the two places of a copy, or that of a memset; 0 rows or bytes: how far it goes is not known. Rows that
 // overlap are as good as one piece.
-Access with_place(Access access, std::uint64_t address, std::uint64_t pitch, std::uint64_t bytes, std::uint64_t width,
-                  std::uint32_t rows, Mode mode);
+struct Extent {
+  std::uint64_t pitch = 0, bytes = 0, width = 0;  // bytes: of all rows; 0: not known
+  std::uint32_t rows = 0;
+};
+Access with_place(Access access, std::uint64_t address, const Extent& extent, Mode mode);
 
 // Whether they have a byte in common: rows are compared one by one, columns of one buffer do not meet.
 bool touches(const Access& a, const Access& b);

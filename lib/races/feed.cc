@@ -22,16 +22,20 @@ using operation::Kind;
 constexpr std::size_t kMostThreads = 8192;
 constexpr std::size_t kMostPending = 256;
 constexpr std::size_t kMostLaunches = 1u << 14;  // that differ in what is known of their words
-constexpr std::uint64_t kPerThreadStream = 2;    // CU_STREAM_PER_THREAD of cuda.h, behind CU_STREAM_LEGACY
+constexpr std::uint64_t kPerThreadStream = 2;    // CU_STREAM_PER_THREAD of cuda.h, after CU_STREAM_LEGACY
 
-const char* name_of(Mode mode) {
-  constexpr const char* names[] = {"unknown", "none", "read", "write", "atomic", "unknown", "unknown"};
-  return names[static_cast<std::size_t>(mode)];
+// Another place than the one that the kernel was given: how it uses this one is not known.
+session::RaceMode stored_mode(Mode mode) {
+  using session::RaceMode;
+  constexpr RaceMode modes[] = {RaceMode::unknown, RaceMode::none,    RaceMode::read,   RaceMode::write,
+                                RaceMode::atomic,  RaceMode::unknown, RaceMode::unknown};
+  return modes[static_cast<std::size_t>(mode)];
 }
 
-const char* name_of(What what) {
-  constexpr const char* names[] = {"kernel", "copy", "memset", "allocation", "free"};
-  return names[static_cast<std::size_t>(what)];
+session::Work stored_work(What what) {
+  using session::Work;
+  constexpr Work works[] = {Work::kernel, Work::copy, Work::memset, Work::allocation, Work::free};
+  return works[static_cast<std::size_t>(what)];
 }
 
 std::uint32_t context_of(const std::byte* stream) { return wire::load(stream, wire::stream::kContext); }
@@ -279,7 +283,7 @@ void Feed::operation(const std::byte* record, StreamNumber stream, Pending& pend
       const std::uint64_t value = wire::load(record, operation::kValue);
       const bool tells = what == MemoryOperation::write || what == MemoryOperation::signal_semaphore;
       if (!tells) order_.word_waited(argument, stream, ending(what, value));
-      // A batch stands for its first wait, and may write after that.
+      // A batch is recorded as its first wait, and may write after that.
       return tells || what == MemoryOperation::unknown ? order_.word_written(argument, stream, value)
                                                        : order_.host_told(stream);
     }
@@ -302,7 +306,7 @@ void Feed::settle(bool at_last) {
 
 void Feed::note_homes() {
   while (homes_.size() < history_.races().size()) {
-    const Race& race = history_.races()[homes_.size()];
+    const Conflict& race = history_.races()[homes_.size()];
     const Memory* memory = memory_at(std::max(race.first.begin, race.second.begin));
     homes_.push_back(memory == nullptr ? Memory{} : *memory);
   }
@@ -381,7 +385,7 @@ void Feed::copy(const std::byte* record, StreamNumber stream, const Rows& rows) 
   const auto place = [&](std::uint64_t address, std::uint64_t pitch, Mode mode) {
     if (memory_at(address) == nullptr) return;
     if (mode == Mode::write) order_.words_overwritten(address, address + std::max<std::uint64_t>(bytes, 1), stream);
-    add(with_place(access, address, pitch, bytes, rows.width, rows.rows, mode));
+    add(with_place(access, address, {pitch, bytes, rows.width, rows.rows}, mode));
   };
   if (is_copy && source != 0) place(source, rows.source_pitch, Mode::read);
   if (destination != 0) place(destination, rows.destination_pitch, Mode::write);
@@ -446,11 +450,11 @@ session::RaceCounts Feed::counts() const {
   return {0, operations_, lost_, gaps_, history_.forgotten(), history_.unlisted(), history_.unjudged()};
 }
 
-session::Race Feed::told(const Race& found, const Memory& home) const {
+session::Race Feed::told(const Conflict& found, const Memory& home) const {
   const auto side = [this](const Access& access) {
     session::RaceAccess to;
-    to.what = name_of(access.what);
-    to.mode = name_of(access.mode);
+    to.what = stored_work(access.what);
+    to.mode = stored_mode(access.mode);
     to.begin = access.begin;
     to.end = access.end();
     to.exact = access.exact;
@@ -486,7 +490,7 @@ std::vector<session::Race> Feed::races() const {
 
 std::vector<session::Race> Feed::unjudged() const {
   std::vector<session::Race> out;
-  for (const Race& pair : history_.unjudged_pairs()) {
+  for (const Conflict& pair : history_.unjudged_pairs()) {
     const Memory* memory = memory_at(std::max(pair.first.begin, pair.second.begin));
     out.push_back(told(pair, memory == nullptr ? Memory{} : *memory));
   }

@@ -103,7 +103,7 @@ class Feed : public session::RingReader {
   bool may_end(const Word& word, const Pending& pending) const;
   const Memory* memory_at(std::uint64_t address) const;
   void note_homes();
-  session::Race told(const Race& race, const Memory& home) const;
+  session::Race told(const Conflict& race, const Memory& home) const;
   void read_allocations();
 
   std::span<const std::byte> area_;

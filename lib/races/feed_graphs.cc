@@ -97,11 +97,11 @@ void Feed::graph_node(const std::byte* record, Graph& graph, const Pending& pend
   const Rows& rows = pending.rows;
   access.what = type == graph_node::kCopy ? What::copy : What::memset;
   if (source != 0) {
-    graph.accesses.push_back(with_place(access, source, rows.source_pitch, bytes, rows.width, rows.rows, Mode::read));
+    graph.accesses.push_back(with_place(access, source, {rows.source_pitch, bytes, rows.width, rows.rows}, Mode::read));
   }
   if (destination != 0) {
     graph.accesses.push_back(
-        with_place(access, destination, rows.destination_pitch, bytes, rows.width, rows.rows, Mode::write));
+        with_place(access, destination, {rows.destination_pitch, bytes, rows.width, rows.rows}, Mode::write));
   }
   count_graph_parts(graph, pending.words.size() + 2);
 }

@@ -62,7 +62,7 @@ void History::put(Place& place, Access access) {
   ++accesses_;
 }
 
-// Removes accesses that can no longer race. Otherwise removes the oldest one that the coming access stands for.
+// Removes accesses that can no longer race. Otherwise removes the oldest one that the coming access makes redundant.
 // Otherwise removes from the stream with most accesses here the least informative, oldest one. No stream loses all of
 // its accesses, except if there are very many streams.
 void History::make_room_at(Place& place, Access& coming) {
@@ -218,7 +218,7 @@ std::optional<Mode> History::resolved(const Access& access) const {
 }
 
 void History::compare(const Access& earlier, const Access& later) {
-  Race race{earlier, later};
+  Conflict race{earlier, later};
   race.uncertain = order_.uncertain(earlier, later.stream);
   race.ever_waited = order_.ever_waited(later.stream, earlier.stream);
   if (conclude(race, false)) return;
@@ -255,7 +255,7 @@ void History::settle(bool at_last) {
 
 namespace {
 
-// The one may have been given the address as the end of what it uses, where the other begins, or to count from.
+// One of them may use the address only as an end, where the other begins, or as a base.
 bool may_keep_off(const Access& unknown, const Access& other) {
   if (unknown.mode != Mode::unknown) return false;
   return unknown.may_be_base || (unknown.may_end && unknown.begin == other.begin);
@@ -263,7 +263,7 @@ bool may_keep_off(const Access& unknown, const Access& other) {
 
 }  // namespace
 
-bool History::conclude(Race& race, bool at_last) {
+bool History::conclude(Conflict& race, bool at_last) {
   const auto first = resolved(race.first), second = resolved(race.second);
   if ((!first || !second) && !at_last) return false;
   const Mode a = race.first.mode = somewhere_in(race.second, first.value_or(Mode::unknown));
@@ -287,16 +287,16 @@ bool History::conclude(Race& race, bool at_last) {
   return true;
 }
 
-void History::keep(const Race& race) {
+void History::keep(const Conflict& race) {
   const Access &earlier = race.first, &later = race.second;
   std::array<std::uint32_t, 3> x{earlier.site, earlier.function, earlier.node};
   std::array<std::uint32_t, 3> y{later.site, later.function, later.node};
   if (y < x) std::swap(x, y);
   const auto [at, fresh] = index_.try_emplace({x[0], x[1], x[2], y[0], y[1], y[2]}, races_.size());
   if (!fresh) {
-    Race& known = races_[at->second];
+    Conflict& known = races_[at->second];
     const std::uint64_t times = known.times + race.times;
-    const auto parameters = [](const Race& of) { return std::minmax(of.first.parameter, of.second.parameter); };
+    const auto parameters = [](const Conflict& of) { return std::minmax(of.first.parameter, of.second.parameter); };
     const bool several = known.several || parameters(known) != parameters(race);
     // A certain race is more informative than a possible one.
     if (known.possible && !race.possible) known = race;
@@ -310,10 +310,10 @@ void History::keep(const Race& race) {
   }
 }
 
-void History::keep_unjudged(const Race& race) {
+void History::keep_unjudged(const Conflict& race) {
   unjudged_ += race.times;
   const auto side = [](const Access& a) { return std::array{a.site, a.function, a.parameter, a.node}; };
-  for (Race& known : unjudged_pairs_) {
+  for (Conflict& known : unjudged_pairs_) {
     const bool same = side(known.first) == side(race.first) && side(known.second) == side(race.second);
     if (same && known.uncertain == race.uncertain) return void(known.times += race.times);
   }

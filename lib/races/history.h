@@ -4,7 +4,7 @@
 // if they are given the same address. A kernel meets a copy, a memset or the end of an allocation that contains the
 // address. Different addresses in one allocation never meet.
 //
-// Memory is bounded: an access that a later one stands for is dropped first, then older ones, and these are counted.
+// Memory is bounded: an access that a later one makes redundant is dropped first, then older ones, and these are counted.
 #pragma once
 
 #include <array>
@@ -20,11 +20,11 @@
 
 namespace cudadiag::races {
 
-// How a kernel uses the memory behind one of its parameters. Nothing: not known yet, ask again. It is called only for
+// How a kernel uses the memory that one of its parameters points to. Nothing: not known yet, ask again. It is called only for
 // pairs that nothing orders.
 using ModeOf = std::function<std::optional<Mode>(const Access&)>;
 
-struct Race {
+struct Conflict {
   Access first, second;  // in the order of issue, their modes as far as they are known
   // Neither side is known to write, both may be atomic, one may end where the other begins, or there may be order that
   // is not seen.
@@ -44,7 +44,7 @@ class History {
 
   // In the order of issue; its stream's clock is that of its operation.
   void add(Access access);
-  // Two of one operation that nothing orders: nodes of a graph.
+  // Two accesses of one operation without an order: nodes of a graph.
   void meet(const Access& a, const Access& b) {
     if (touches(a, b)) compare(a, b);
   }
@@ -58,9 +58,9 @@ class History {
   bool settled() const { return open_.empty(); }
 
   // Each pair of sites once, in the order in which they were found.
-  const std::vector<Race>& races() const { return races_; }
+  const std::vector<Conflict>& races() const { return races_; }
   // Pairs in which it is not known whether, or where, either side writes; each pair of parameters once; the first ones.
-  const std::vector<Race>& unjudged_pairs() const { return unjudged_pairs_; }
+  const std::vector<Conflict>& unjudged_pairs() const { return unjudged_pairs_; }
   std::uint64_t unlisted() const { return unlisted_; }  // pairs for which there was no room
   std::uint64_t forgotten() const {
     return forgotten_;
@@ -88,9 +88,9 @@ class History {
   void compare(const Access& earlier, const Access& later);
   std::optional<Mode> resolved(const Access& access) const;
   // False: not yet to be said.
-  bool conclude(Race& race, bool at_last);
-  void keep(const Race& race);
-  void keep_unjudged(const Race& race);
+  bool conclude(Conflict& race, bool at_last);
+  void keep(const Conflict& race);
+  void keep_unjudged(const Conflict& race);
   void make_room();
 
   const Order& order_;
@@ -108,9 +108,9 @@ class History {
   std::vector<Hint> hints_ = std::vector<Hint>(1u << kHintBits);
   std::uint64_t generation_ = 1;  // of the hints that hold: a new one when points go
 
-  std::vector<Race> races_, unjudged_pairs_;
+  std::vector<Conflict> races_, unjudged_pairs_;
   std::map<std::array<std::uint32_t, 6>, std::size_t> index_;  // by the two sides
-  std::map<std::array<std::uint32_t, 12>, Race> open_;
+  std::map<std::array<std::uint32_t, 12>, Conflict> open_;
   std::uint64_t unlisted_ = 0, forgotten_ = 0, unjudged_ = 0;
 };
 

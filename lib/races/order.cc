@@ -6,7 +6,7 @@
 namespace cudadiag::races {
 namespace {
 
-// A clock is pruned when it has grown by so much.
+// A clock is pruned once it has grown by this many entries.
 constexpr std::size_t kRoomy = 64;
 constexpr std::size_t kMostGone = 1024;
 

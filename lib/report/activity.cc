@@ -7,12 +7,13 @@
 #include "analyse/hangs/unfinished_work.h"
 #include "base/demangle.h"
 #include "base/printable.h"
+#include "diagnose/facts/place.h"
 #include "diagnose/kernel_name.h"
-#include "diagnose/place.h"
 #include "diagnose/resolved_site.h"
 #include "diagnose/words.h"
 #include "report/page.h"
 #include "session/processes.h"
+#include "session/property.h"
 
 namespace cudadiag::report {
 namespace {
@@ -63,10 +64,8 @@ void ActivityWatch::name(const session::Session& session, const std::vector<Site
     const diagnose::ResolvedSite site = diagnose::resolve(symbolizer, *process, key.second);
     Named& named = names_[key];
     if (!site.mangled.empty()) named.kernel = diagnose::short_kernel_name(base::demangle(site.mangled), kNameColumns);
-    const auto& properties = process->record.properties;
-    const auto directory = properties.find("cwd");
-    named.line =
-        diagnose::place(diagnose::located(site.line.location), directory == properties.end() ? "" : directory->second);
+    named.line = diagnose::place(diagnose::located(site.line.location),
+                                 session::value_of(process->record, session::Property::cwd));
   }
 }
 

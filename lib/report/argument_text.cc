@@ -6,7 +6,7 @@
 
 #include "base/printable.h"
 #include "diagnose/causes/argument_facts.h"
-#include "diagnose/place.h"
+#include "diagnose/facts/place.h"
 #include "diagnose/words.h"
 
 namespace cudadiag::report {
@@ -31,7 +31,7 @@ std::string outside_text(const diagnose::Argument& argument) {
   return fmt::format("{} not in 0..{}", count, *argument.bound - 1);
 }
 
-std::string memory_text(const diagnose::Allocation& allocation, const std::string& directory) {
+std::string memory_text(const diagnose::PointedMemory& allocation, const std::string& directory) {
   std::string text = fmt::format("{} bytes into {} bytes", diagnose::thousands(allocation.offset),
                                  diagnose::thousands(allocation.bytes));
   if (allocation.offset > allocation.bytes) {
@@ -39,7 +39,7 @@ std::string memory_text(const diagnose::Allocation& allocation, const std::strin
                        diagnose::thousands(allocation.bytes));
   }
   if (allocation.out_of_reach && allocation.device) text += fmt::format(" of device {}", *allocation.device);
-  if (allocation.state != "freed") return text;
+  if (!allocation.is_freed) return text;
   return text + (allocation.freed ? " freed at " + diagnose::place(*allocation.freed, directory) : " that were freed");
 }
 

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "base/printable.h"
-#include "diagnose/place.h"
+#include "diagnose/facts/place.h"
 #include "diagnose/words.h"
 
 namespace cudadiag::report {
@@ -48,7 +48,7 @@ std::string call_text(const diagnose::Location& at, bool users, const std::strin
 }  // namespace
 
 std::string blamed_text(const diagnose::Finding& finding, const std::string& directory) {
-  std::string api = finding.issues.empty() ? "a call" : "a call that issues " + diagnose::with_article(finding.issues);
+  std::string api = !finding.issues ? "a call" : "a call that issues " + diagnose::with_article(word(*finding.issues));
   if (!finding.reported_api.empty()) api = base::printable(finding.reported_api);
   if (finding.standstill) {
     if (!finding.reported_at) return "none (no thread waits in a CUDA call)";

@@ -6,10 +6,10 @@
 #include <filesystem>
 
 #include "base/printable.h"
+#include "diagnose/facts/place.h"
 #include "diagnose/kernel_name.h"
 #include "diagnose/launch.h"
 #include "diagnose/lines/changed_sources.h"
-#include "diagnose/place.h"
 #include "diagnose/ranks.h"
 #include "diagnose/stream_name.h"
 #include "diagnose/words.h"
@@ -55,7 +55,7 @@ class FindingText {
     access();
     if (verbose_)
       add("Grade", {fmt::format("{}: {}", diagnose::word(finding_.grade), diagnose::meaning(finding_.grade))}, 1, 0);
-    tell("Known", {base::printable(finding_.because)}, 1, 4);
+    tell("Known", {base::printable(finding_.because.text())}, 1, 4);
     maybe();
     ranks();
     uses();
@@ -108,7 +108,7 @@ class FindingText {
   // The number of operations that can have failed.
   std::size_t operations() const {
     std::size_t count = finding_.unlisted;
-    for (const diagnose::Candidate& candidate : finding_.candidates) count += candidate.launches;
+    for (const diagnose::CandidateLine& candidate : finding_.candidates) count += candidate.launches;
     return count;
   }
 
@@ -117,7 +117,7 @@ class FindingText {
   // "call 1,847 of this line", where the one call is known.
   std::string which_call() const {
     if (finding_.launch && finding_.launch->graph_node) {
-      const diagnose::GraphNode& node = *finding_.launch->graph_node;
+      const diagnose::NodeNumber& node = *finding_.launch->graph_node;
       if (node.nodes > 1) return fmt::format("one of {} nodes of this line", diagnose::thousands(node.nodes));
       return fmt::format("node {}/{}", node.index, node.of);
     }
@@ -194,10 +194,10 @@ class FindingText {
     std::string run = node.empty() ? "" : "made " + node;
     std::vector<std::string> lines;
     for (const diagnose::Related& related : finding_.related) {
-      if (related.role == "forward")
+      if (related.role == diagnose::Role::forward)
         lines = {fmt::format("{} ({})", place(related.location),
                              diagnose::word(related.grade.value_or(analyse::Grade::inferred)))};
-      if (related.role == "backward") {
+      if (related.role == diagnose::Role::backward) {
         run = fmt::format("{}backward() called at {}", node.empty() ? "" : node + ", ", place(related.location));
       }
     }
@@ -219,7 +219,7 @@ class FindingText {
   // Which of a compiled function's lines it is that fails.
   void eager() {
     for (const diagnose::Related& related : finding_.related) {
-      if (related.role != "eager") continue;
+      if (related.role != diagnose::Role::eager) continue;
       std::vector<std::string> lines = {
           fmt::format("{} (inferred: it fails there without torch.compile)", place(related.location))};
       if (!related.location.source.empty()) lines.push_back(base::printable(related.location.source));
@@ -235,9 +235,12 @@ class FindingText {
                                    : "replay not known";
     std::vector<std::string> lines;
     for (const diagnose::Related& related : finding_.related) {
-      if (related.role == "capture") lines.push_back(fmt::format("captured at {}", place(related.location)));
-      if (related.role == "update") lines.push_back(fmt::format("changed at {}", place(related.location)));
-      if (related.role == "replay") lines.push_back(fmt::format("replayed at {}, {}", place(related.location), replay));
+      if (related.role == diagnose::Role::capture)
+        lines.push_back(fmt::format("captured at {}", place(related.location)));
+      if (related.role == diagnose::Role::update)
+        lines.push_back(fmt::format("changed at {}", place(related.location)));
+      if (related.role == diagnose::Role::replay)
+        lines.push_back(fmt::format("replayed at {}, {}", place(related.location), replay));
     }
     if (lines.empty()) lines.push_back(replay + " of this executable graph");
     const std::size_t kept = lines.size();
@@ -262,7 +265,7 @@ class FindingText {
   // The use of a value that is not finite.
   void uses() {
     for (const diagnose::Related& related : finding_.related) {
-      if (related.role == "used" && !related.location.source.empty()) {
+      if (related.role == diagnose::Role::used && !related.location.source.empty()) {
         add("Used", {fmt::format("{} {}", place(related.location), base::printable(related.location.source))}, 1, 3);
       }
     }
@@ -276,7 +279,7 @@ class FindingText {
   }
 
   std::string of(const diagnose::Launch& launch) const {
-    if (launch.kernel.empty()) return " (" + launch.operation + ")";
+    if (launch.kernel.empty()) return fmt::format(" ({})", word(launch.operation));
     return " (" + base::printable(diagnose::short_kernel_name(launch.kernel, verbose_ ? launch.kernel.size() : 30)) +
            ")";
   }
@@ -302,7 +305,7 @@ class FindingText {
   void blamed() {
     if (finding_.kind == analyse::Kind::capture_violation) {
       for (const diagnose::Related& related : finding_.related) {
-        if (related.role == "capture") add("Capture", {"begun at " + place(related.location)}, 1, 0);
+        if (related.role == diagnose::Role::capture) add("Capture", {"begun at " + place(related.location)}, 1, 0);
       }
     }
     const std::string text = blamed_text(finding_, directory_);
@@ -345,23 +348,23 @@ class FindingText {
   }
 
   void launch() {
-    if (!finding_.launch || finding_.launch->operation == "call") return;
+    if (!finding_.launch || finding_.launch->operation == session::Work::call) return;
     const diagnose::Launch& launch = *finding_.launch;
     std::string facts;
-    if (launch.operation == "kernel" && launch.shape_known()) {
+    if (launch.operation == session::Work::kernel && launch.shape_known()) {
       facts = fmt::format("  grid {}  block {}", diagnose::dimensions(launch.grid), diagnose::dimensions(launch.block));
     }
     if (launch.shared_bytes != 0) facts += fmt::format("  shared {} B", launch.shared_bytes);
     if (launch.stream != 0) facts += "  " + diagnose::stream_name(launch.stream);
     if (const diagnose::PossibleKernels kernels = diagnose::possible_kernels(finding_);
-        kernels.several() && launch.operation == "kernel") {
+        kernels.several() && launch.operation == session::Work::kernel) {
       facts += kernels.known <= 1
                    ? "  the likeliest"
                    : fmt::format("  the likeliest of {}{} kernels", kernels.known, kernels.more ? " or more" : "");
     }
     if (launch.device.value_or(0) != 0) facts += fmt::format("  device {}", *launch.device);
-    if (launch.operation != "kernel") {
-      add("What", {launch.operation + facts}, 1, 0);
+    if (launch.operation != session::Work::kernel) {
+      add("What", {std::string(word(launch.operation)) + facts}, 1, 0);
       return;
     }
     const std::size_t room = page_.columns - kLabelWidth;

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "report/report_page.h"
-#include "report/shareable.h"
+#include "report/sharing/shareable.h"
 #include "report/text.h"
 
 namespace cudadiag::report {
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kFolded = 8;  // lines of a section that are shown without being asked for
 
-// The policy has a browser load and run nothing, whatever stands below it.
+// With this policy a browser loads and runs nothing, whatever the page contains.
 constexpr std::string_view kHead = R"(<!DOCTYPE html>
 <html lang="en">
 <head>

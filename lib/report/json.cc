@@ -17,7 +17,7 @@ Json line_of(const diagnose::Location& location) {
   return {{"file", text_or_null(location.file)},
           {"line", line_or_null(location.line)},
           {"function", text_or_null(location.function)},
-          {"language", text_or_null(location.language)},
+          {"language", text_or_null(std::string(diagnose::word(location.language)))},
           {"source", text_or_null(location.source)}};
 }
 
@@ -36,7 +36,7 @@ Json reported_at(const diagnose::Finding& finding) {
 }
 
 Json of(const diagnose::Related& related) {
-  Json json = {{"role", related.role}};
+  Json json = {{"role", diagnose::word(related.role)}};
   json.update(of(related.location));
   json["grade"] = related.grade ? Json(diagnose::word(*related.grade)) : Json(nullptr);
   return json;
@@ -48,7 +48,7 @@ Json graph_node(const diagnose::Launch& launch) {
 }
 
 Json of(const diagnose::Launch& launch) {
-  return {{"operation", launch.operation},
+  return {{"operation", word(launch.operation)},
           {"kernel", text_or_null(launch.kernel)},
           {"mangled", text_or_null(launch.mangled)},
           {"grid", launch.grid},
@@ -90,13 +90,13 @@ Json location_or_null(const std::optional<diagnose::Location>& location) {
   return location ? of(*location) : Json(nullptr);
 }
 
-Json of(const diagnose::Allocation& allocation) {
+Json of(const diagnose::PointedMemory& allocation) {
   return {{"address", address(allocation.address)},
           {"bytes", allocation.bytes},
           {"offset", allocation.offset},
           {"device", value_or_null(allocation.device)},
           {"out_of_reach", allocation.out_of_reach},
-          {"state", allocation.state},
+          {"state", allocation.is_freed ? "freed" : "live"},
           {"owner", text_or_null(allocation.owner)},
           {"allocated", location_or_null(allocation.allocated)},
           {"freed", location_or_null(allocation.freed)}};
@@ -109,7 +109,7 @@ Json number_or_null(const std::optional<diagnose::Number>& number) {
 
 Json of(const diagnose::Argument& argument) {
   return {{"name", argument.name},
-          {"origin", argument.origin},
+          {"origin", word(argument.origin)},
           {"dtype", text_or_null(argument.dtype)},
           {"shape", argument.shape},
           {"strides", argument.strides},
@@ -180,7 +180,7 @@ Json of(const diagnose::MemoryUse& memory) {
 Json of(const diagnose::RaceTensor& tensor) {
   return {{"name", text_or_null(tensor.name)},
           {"view", tensor.view},
-          {"role", tensor.role},
+          {"role", diagnose::word(tensor.role)},
           {"argument", text_or_null(tensor.argument)},
           {"written", value_or_null(tensor.written)},
           {"dtype", text_or_null(tensor.dtype)},
@@ -190,15 +190,15 @@ Json of(const diagnose::RaceTensor& tensor) {
           {"range", {address(tensor.begin), address(tensor.end)}}};
 }
 
-Json of(const diagnose::RaceAccess& access) {
+Json of(const diagnose::ResolvedAccess& access) {
   const auto each = [](const auto& value) { return of(value); };
   return {
       {"operator", text_or_null(access.op)},
       {"schema", text_or_null(access.schema)},
       {"tensor", access.tensor ? of(*access.tensor) : Json(nullptr)},
-      {"operation", access.operation},
+      {"operation", word(access.operation)},
       {"kernel", text_or_null(access.kernel)},
-      {"mode", access.mode},
+      {"mode", word(access.mode)},
       {"stream", address(access.stream)},
       {"range", {address(access.begin), address(access.end)}},
       {"exact", access.exact},
@@ -251,7 +251,7 @@ Json of(const diagnose::Access& access) {
           {"threads", access.threads != 0 ? Json(access.threads) : Json(nullptr)}};
 }
 
-Json of(const diagnose::Candidate& candidate) {
+Json of(const diagnose::CandidateLine& candidate) {
   return {{"location", of(candidate.location)}, {"launch", of(candidate.launch)}, {"because", candidate.because}};
 }
 
@@ -281,11 +281,11 @@ Json of(const diagnose::Finding& finding) {
       {"candidates", array_of(finding.candidates, each)},
       {"cause", finding.cause ? of(*finding.cause) : Json(nullptr)},
       {"fix", finding.fix},
-      {"evidence", {{"grade", diagnose::word(finding.grade)}, {"because", finding.because}}},
+      {"evidence", {{"grade", diagnose::word(finding.grade)}, {"because", finding.because.text()}}},
       {"process", {{"pid", finding.pid}, {"rank", value_or_null(finding.rank)}, {"host", text_or_null(finding.host)}}}};
 }
 
-Json of(const analyse::Note& note) { return {{"code", note.code}, {"text", note.text}}; }
+Json of(const analyse::Note& note) { return {{"code", word(note.code)}, {"text", note.text}}; }
 
 Json of(const diagnose::ProcessLine& process) {
   return {{"pid", process.pid},
@@ -318,7 +318,7 @@ Json of(const diagnose::RanksPart::Uneven& uneven) {
 Json of(const diagnose::RanksPart& part) {
   return {{"collective", part.number},
           {"first_compared", part.first},
-          {"difference", part.difference},
+          {"difference", diagnose::word(part.difference)},
           {"ranks", array_of(part.ranks, [](const diagnose::RankLine& rank) { return of(rank); })},
           {"uneven", part.uneven ? of(*part.uneven) : Json(nullptr)}};
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/printable.h"
-#include "diagnose/place.h"
+#include "diagnose/facts/place.h"
 #include "diagnose/words.h"
 
 namespace cudadiag::report {
@@ -14,38 +14,24 @@ namespace {
 constexpr std::size_t kPointersNamed = 2;
 constexpr std::size_t kHoldersNamed = 3;
 
-// How far behind the end of its live allocation it points or reaches; 0: it does not.
-std::uint64_t past_end(const diagnose::Argument& argument) {
-  const diagnose::Allocation& allocation = *argument.allocation;
-  if (allocation.state != "live") return 0;
-  if (allocation.offset > allocation.bytes) return allocation.offset - allocation.bytes;
-  const std::uint64_t room = allocation.bytes - allocation.offset;
-  return argument.bytes && *argument.bytes > room ? *argument.bytes - room : 0;
-}
-
-bool matters(const diagnose::Argument& argument) {
-  return argument.origin == "kernel" && argument.allocation &&
-         (argument.allocation->state == "freed" || past_end(argument) > 0);
-}
-
 std::string whose(const std::string& owner) { return owner.empty() ? "" : fmt::format(" ({})", owner); }
 
-std::string made_in(const diagnose::Allocation& allocation, const std::string& directory) {
+std::string made_in(const diagnose::PointedMemory& allocation, const std::string& directory) {
   if (!allocation.allocated) return "";
   return " allocated in " + diagnose::place(*allocation.allocated, directory) + whose(allocation.owner);
 }
 
 // "parameter 1 points into 4.0 KiB that were freed in a.cc:14, main, allocated in a.cc:9, main"
 std::string what_is_wrong(const diagnose::Argument& argument, const std::string& directory) {
-  const diagnose::Allocation& allocation = *argument.allocation;
+  const diagnose::PointedMemory& allocation = *argument.allocation;
   const std::string made = made_in(allocation, directory);
-  if (allocation.state == "freed") {
+  if (allocation.is_freed) {
     const std::string freed = allocation.freed ? " in " + diagnose::place(*allocation.freed, directory) : "";
     return fmt::format("{} points into {} that had been freed{}{}", argument.name, size_text(allocation.bytes), freed,
                        made.empty() ? "" : "," + made);
   }
   const char* verb = allocation.offset > allocation.bytes ? "points" : "reaches";
-  return fmt::format("{} {} {} past the end of {}{}", argument.name, verb, size_text(past_end(argument)),
+  return fmt::format("{} {} {} past the end of {}{}", argument.name, verb, size_text(argument.past_end()),
                      size_text(allocation.bytes), made);
 }
 
@@ -60,7 +46,7 @@ std::vector<std::string> wrong_pointer_lines(const diagnose::Finding& finding, c
   std::size_t wrong = 0;
   bool exact = false;
   for (const diagnose::Argument& argument : finding.arguments) {
-    if (!matters(argument)) continue;
+    if (!argument.points_amiss()) continue;
     exact |= argument.bytes.has_value();
     if (++wrong <= kPointersNamed || verbose) add_line(lines, what_is_wrong(argument, directory));
   }

@@ -27,7 +27,7 @@ struct Section {
   bool is_link = false;  // to a page of ours, or of a vendor's: nothing that a session holds
 };
 
-// `text` broken at spaces into rows of at most `columns`, indented as it is, those behind the first by `hang` more. A
+// `text` broken at spaces into rows of at most `columns`, indented as it is, those after the first by `hang` more. A
 // word that is too long has a row of its own.
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns, std::size_t hang = 0);
 
@@ -39,7 +39,7 @@ struct Page {
   bool colour = false;
   std::vector<Section> sections;
 
-  // The rows that a line of the section takes behind its label.
+  // The rows that a line of the section takes after its label.
   std::vector<std::string> rows(const Section& section, std::string_view line) const;
 
   // Drops lines of the sections that can spare them until `limit` rows are kept; a section that lost some says "...".

@@ -6,9 +6,9 @@
 
 #include "base/printable.h"
 #include "diagnose/causes/argument_facts.h"
+#include "diagnose/facts/place.h"
 #include "diagnose/kernel_name.h"
 #include "diagnose/lines/changed_sources.h"
-#include "diagnose/place.h"
 #include "diagnose/stream_name.h"
 #include "diagnose/words.h"
 #include "report/stack_text.h"
@@ -16,25 +16,31 @@
 namespace cudadiag::report {
 namespace {
 
+using diagnose::TensorRole;
+using session::RaceMode;
+using session::Work;
+
 constexpr std::size_t kKernelColumns = 40;
 
-std::string bytes(const diagnose::RaceAccess& access) {
+std::string bytes(const diagnose::ResolvedAccess& access) {
   if (!access.exact) return fmt::format("at {:#x}", access.begin);
   return fmt::format("{:#x}..{:#x} ({} B)", access.begin, access.end, diagnose::thousands(access.end - access.begin));
 }
 
-std::string what(const diagnose::RaceAccess& access, bool verbose) {
-  std::string text = access.operation;
+std::string what(const diagnose::ResolvedAccess& access, bool verbose) {
+  std::string text(word(access.operation));
   if (!access.kernel.empty()) {
     text += " " + base::printable(verbose ? access.kernel : diagnose::short_kernel_name(access.kernel, kKernelColumns));
   }
   if (access.graph_node > 0) text += fmt::format(" (node {} of a graph)", access.graph_node);
-  const bool says = access.operation == "kernel" || access.operation == "copy" || access.operation == "memset";
-  if (says) text += access.mode == "unknown" ? ", may write" : access.mode == "read" ? ", reads" : ", writes";
+  const bool says =
+      access.operation == Work::kernel || access.operation == Work::copy || access.operation == Work::memset;
+  if (says)
+    text += access.mode == RaceMode::unknown ? ", may write" : access.mode == RaceMode::read ? ", reads" : ", writes";
   return text;
 }
 
-std::vector<std::string> lines_of(const diagnose::RaceAccess& access, const std::string& directory, bool verbose) {
+std::vector<std::string> lines_of(const diagnose::ResolvedAccess& access, const std::string& directory, bool verbose) {
   std::vector<std::string> lines = {diagnose::place(access.location, directory)};
   lines.push_back(what(access, verbose) + "  " + bytes(access) + "  " + diagnose::stream_name(access.stream));
   if (verbose && !access.schema.empty()) lines.push_back(base::printable(access.schema));
@@ -65,30 +71,30 @@ std::string tensor_name(const diagnose::RaceTensor& tensor, const std::string& o
 }
 
 // "argument self of aten::add_ (written)"
-std::string use(const diagnose::RaceAccess& access) {
+std::string use(const diagnose::ResolvedAccess& access) {
   const std::string op = access.op.substr(0, access.op.find('.'));
   if (!access.tensor) return base::printable(op) + ", in memory of its own";
   const diagnose::RaceTensor& tensor = *access.tensor;
-  std::string text = "used by the " + access.operation;
-  if (tensor.role != "variable") {
-    text = fmt::format("{}{} of {}", tensor.role == "argument" ? "argument " : "", tensor.argument, op);
+  std::string text = "used by the " + std::string(word(access.operation));
+  if (tensor.role != TensorRole::variable) {
+    text = fmt::format("{}{} of {}", tensor.role == TensorRole::argument ? "argument " : "", tensor.argument, op);
   }
-  const bool written = tensor.written.value_or(access.mode == "write" || access.mode == "atomic");
-  const bool known = tensor.written || access.mode != "unknown";
+  const bool written = tensor.written.value_or(session::alters(access.mode));
+  const bool known = tensor.written || access.mode != RaceMode::unknown;
   return base::printable(text) + (!known ? "" : written ? " (written)" : " (read)");
 }
 
 }  // namespace
 
-std::vector<std::string> race_tensors(const diagnose::Race& race) {
-  const diagnose::RaceAccess &first = race.accesses[0], &second = race.accesses[1];
-  const auto known = [](const diagnose::RaceAccess& access) { return access.tensor || !access.op.empty(); };
+std::vector<std::string> race_tensors(const diagnose::ResolvedRace& race) {
+  const diagnose::ResolvedAccess &first = race.accesses[0], &second = race.accesses[1];
+  const auto known = [](const diagnose::ResolvedAccess& access) { return access.tensor || !access.op.empty(); };
   if (!known(first) && !known(second)) return {};
   const auto same_kind = [&] {
     const diagnose::RaceTensor &a = *first.tensor, &b = *second.tensor;
     return a.dtype == b.dtype && a.shape == b.shape && a.begin == b.begin;
   };
-  const auto name = [&](const diagnose::RaceAccess& access, const diagnose::RaceAccess& other) {
+  const auto name = [&](const diagnose::ResolvedAccess& access, const diagnose::ResolvedAccess& other) {
     if (!access.tensor) return std::string();
     // The other line may have a name for it.
     const bool other_names = other.tensor && same_kind() && !other.tensor->view;
@@ -97,7 +103,7 @@ std::vector<std::string> race_tensors(const diagnose::Race& race) {
   const std::string a = name(first, second), b = name(second, first);
   if (known(first) && known(second) && a == b) return {fmt::format("{}{}; {}", a, use(first), use(second))};
   std::vector<std::string> lines;
-  for (const diagnose::RaceAccess* access : {&first, &second}) {
+  for (const diagnose::ResolvedAccess* access : {&first, &second}) {
     if (known(*access)) lines.push_back((access == &first ? a : b) + use(*access));
   }
   return lines;
@@ -110,7 +116,7 @@ std::string race_headline(const diagnose::Finding& finding, const std::string& d
 }
 
 void add_race(Page& page, const diagnose::Finding& finding, const std::string& directory, bool verbose) {
-  const diagnose::Race& race = *finding.race;
+  const diagnose::ResolvedRace& race = *finding.race;
   const auto add = [&](std::string label, std::vector<std::string> lines, std::size_t at_least, int sacrifice,
                        Wide wide = Wide::wraps) {
     page.sections.push_back({std::move(label), std::move(lines), at_least, sacrifice, Ink::plain, wide});
@@ -138,14 +144,14 @@ void add_race(Page& page, const diagnose::Finding& finding, const std::string& d
   for (const std::string& step : finding.fix) fix.push_back(base::printable(step));
   add("Fix", std::move(fix), 1, 3);
   if (race.allocation) {
-    const diagnose::Allocation& memory = *race.allocation;
+    const diagnose::PointedMemory& memory = *race.allocation;
     std::string text = fmt::format("{:#x}, {} B", memory.address, diagnose::thousands(memory.bytes));
     if (!memory.owner.empty()) text += ", of " + memory.owner;
     if (memory.allocated) text += ", allocated at " + diagnose::place(*memory.allocated, directory);
     add("Memory", {text}, 1, 6);
   }
   if (race.times > 1) add("Seen", {fmt::format("{} times", diagnose::thousands(race.times))}, 1, 7);
-  add("Known", {base::printable(finding.because)}, 1, 4);
+  add("Known", {base::printable(finding.because.text())}, 1, 4);
 }
 
 }  // namespace cudadiag::report

@@ -13,7 +13,7 @@ namespace cudadiag::report {
 std::string race_headline(const diagnose::Finding& finding, const std::string& directory);
 // "x float32[1048576]: argument self of aten::add_ (written); argument self of aten::sum (read)", in a line or two;
 // empty: nothing is known of either.
-std::vector<std::string> race_tensors(const diagnose::Race& race);
+std::vector<std::string> race_tensors(const diagnose::ResolvedRace& race);
 void add_race(Page& page, const diagnose::Finding& finding, const std::string& directory, bool verbose);
 
 }  // namespace cudadiag::report

@@ -84,8 +84,8 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   }
   if (report.findings.front().race && first_rerun) {
     const auto& accesses = report.findings.front().race->accesses;
-    const bool python = std::any_of(accesses.begin(), accesses.end(), [](const diagnose::RaceAccess& access) {
-      return access.location.language == "python";
+    const bool python = std::any_of(accesses.begin(), accesses.end(), [](const diagnose::ResolvedAccess& access) {
+      return access.location.language == symbolize::Language::python;
     });
     if (python) {
       section.lines.push_back(base::printable(
@@ -95,7 +95,8 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   if (report.findings.front().standstill) {
     const auto& launch = report.findings.front().launch;
     // Where the threads of a collective are says nothing: they wait for other ranks.
-    const bool runs = launch && (launch->operation == "kernel" || launch->operation == "graph") &&
+    const bool runs = launch &&
+                      (launch->operation == session::Work::kernel || launch->operation == session::Work::graph) &&
                       !analyse::is_collective(launch->kernel);
     if (runs && first_rerun) {
       section.lines.push_back(base::printable(bisect() + "  # a rerun for the line of the kernel's threads"));
@@ -148,7 +149,7 @@ void add_run(Page& page, const diagnose::Diagnosis& report, bool suggest_rerun) 
   page.sections.push_back(run(report));
   Section notes{"Notes", {}, 0, 0, Ink::plain, Wide::wraps};
   for (const analyse::Note& note : report.notes) {
-    notes.lines.push_back(base::printable(fmt::format("{} ({})", note.text, note.code)));
+    notes.lines.push_back(base::printable(fmt::format("{} ({})", note.text, word(note.code))));
   }
   Section processes{"Process", {}, 0, 0, Ink::plain, Wide::stays};
   for (const diagnose::ProcessLine& process : report.processes) {
@@ -188,7 +189,7 @@ bool ended_badly(const diagnose::Diagnosis& report) {
 
 std::string clean_sentence(const diagnose::Diagnosis& report) {
   if (report.verdict != analyse::Verdict::inconclusive) {
-    const auto is_handled = [](const analyse::Note& note) { return note.code == "error-handled"; };
+    const auto is_handled = [](const analyse::Note& note) { return note.code == analyse::NoteCode::error_handled; };
     const auto first = std::find_if(report.notes.begin(), report.notes.end(), is_handled);
     const bool any = first != report.notes.end();
     const std::string clean = any && ended_badly(report)
@@ -205,7 +206,7 @@ std::string clean_sentence(const diagnose::Diagnosis& report) {
 Section clean(const diagnose::Diagnosis& report) {
   Section section{"", {clean_sentence(report)}, 1, 0, Ink::plain, Wide::stays};
   for (const analyse::Note& note : report.notes) {
-    if (note.code == diagnose::kUnfinished) section.lines.push_back("cudadiag: " + base::printable(note.text));
+    if (note.code == analyse::NoteCode::unfinished) section.lines.push_back("cudadiag: " + base::printable(note.text));
   }
   return section;
 }

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "base/printable.h"
-#include "diagnose/place.h"
+#include "diagnose/facts/place.h"
 #include "diagnose/words.h"
 #include "report/blame_text.h"
 #include "report/finding_text.h"
 #include "report/json_values.h"
-#include "report/shareable.h"
+#include "report/sharing/shareable.h"
 #include "symbolize/pseudo_files.h"
 
 namespace cudadiag::report {
@@ -24,7 +24,7 @@ constexpr const char* kBase = "SRCROOT";
 
 Json message(std::string_view text) { return {{"text", base::printable(text)}}; }
 
-// RFC 3986: of a path everything is spelled but what stands for itself in one.
+// RFC 3986: every byte of a path is spelled, except those that are allowed as they are.
 std::string uri_path(std::string_view path) {
   std::string uri;
   for (const char c : path) {
@@ -121,16 +121,16 @@ class Writer {
     if (finding.reported_at && !blamed.empty()) locations.push_back(located(*finding.reported_at, "blamed: " + blamed));
     for (const diagnose::Related& each : finding.related) {
       const std::string grade = each.grade ? fmt::format(" ({})", diagnose::word(*each.grade)) : "";
-      locations.push_back(located(each.location, each.role + grade));
+      locations.push_back(located(each.location, std::string(diagnose::word(each.role)) + grade));
     }
     for (std::size_t i = 1; i < finding.candidates.size(); ++i) {
-      const diagnose::Candidate& other = finding.candidates[i];
+      const diagnose::CandidateLine& other = finding.candidates[i];
       locations.push_back(located(other.location, "can be the one too: " + other.because));
     }
     if (finding.race && !finding.race->accesses.empty()) {
-      const diagnose::RaceAccess& first = finding.race->accesses.front();
+      const diagnose::ResolvedAccess& first = finding.race->accesses.front();
       locations.push_back(located(first.location, fmt::format("the {} before it, which nothing orders: {} access",
-                                                              first.operation, first.mode)));
+                                                              word(first.operation), word(first.mode))));
     }
     if (report_.ranks && &finding == &report_.findings.front()) add_ranks(locations, *report_.ranks);
     return locations;
@@ -138,13 +138,14 @@ class Writer {
 
   Json stacks(const diagnose::Finding& finding) const {
     Json python = array_of(finding.stack.python, [&](const symbolize::PythonFrame& frame) {
-      return Json{{"location", location({frame.file, frame.function, "", "", "", frame.line})}};
+      return Json{
+          {"location", location({frame.file, frame.function, symbolize::Language::unknown, "", "", frame.line})}};
     });
     Json native = array_of(finding.stack.native, [&](const symbolize::NativeFrame& frame) {
       // A library's relative path is one of the folder that it was built in, and not of the user's sources.
       const bool elsewhere = !frame.user && !frame.file.starts_with('/');
       const std::string file = elsewhere ? "" : frame.file;
-      Json json = {{"location", location({file, frame.function, "", "", "", frame.line})}};
+      Json json = {{"location", location({file, frame.function, symbolize::Language::unknown, "", "", frame.line})}};
       if (!frame.module.empty()) json["module"] = base::printable(frame.module);
       return json;
     });
@@ -173,7 +174,7 @@ class Writer {
       if (!sentence.empty()) text += fmt::format("\n{}: {}", label, base::printable(sentence));
     };
     add("Why", finding.cause ? finding.cause->text : finding.text);
-    add(fmt::format("Known ({})", diagnose::word(finding.grade)), finding.because);
+    add(fmt::format("Known ({})", diagnose::word(finding.grade)), finding.because.text());
     for (const std::string& step : finding.fix) add("Fix", step);
     return text;
   }
@@ -199,7 +200,7 @@ class Writer {
   Json invocation() const {
     Json notes = Json::array();
     for (const analyse::Note& note : report_.notes) {
-      notes.push_back({{"descriptor", {{"id", note.code}}}, {"level", "note"}, {"message", message(note.text)}});
+      notes.push_back({{"descriptor", {{"id", word(note.code)}}}, {"level", "note"}, {"message", message(note.text)}});
     }
     Json json = {{"executionSuccessful", report_.verdict != analyse::Verdict::inconclusive}};
     if (!report_.started.empty()) json["startTimeUtc"] = report_.started;

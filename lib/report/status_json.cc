@@ -20,7 +20,7 @@ Json place(const diagnose::Location& location) {
 }
 
 Json operation(const diagnose::OpenOperation& open) {
-  return {{"operation", open.operation},
+  return {{"operation", word(open.operation)},
           {"kernel", text_or_null(open.kernel)},
           {"ordinal", open.ordinal},
           {"site_ordinal", value_or_null(open.site_ordinal)},
@@ -30,7 +30,7 @@ Json operation(const diagnose::OpenOperation& open) {
 }
 
 Json wait(const diagnose::OpenWait& open) {
-  return {{"for", open.kind}, {"ordinal", open.ordinal}, {"text", open.text}};
+  return {{"for", diagnose::word(open.kind)}, {"ordinal", open.ordinal}, {"text", open.text}};
 }
 
 Json stream(const diagnose::OpenStream& open) {
@@ -61,7 +61,7 @@ Json process(const diagnose::ProcessStatus& status) {
   return {{"pid", status.pid},
           {"rank", value_or_null(status.rank)},
           {"argv", status.argv},
-          {"state", status.state},
+          {"state", diagnose::word(status.state)},
           {"operations", status.operations},
           {"idle_seconds", value_or_null(status.idle)},
           {"failed_calls", status.errors},

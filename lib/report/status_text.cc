@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/printable.h"
+#include "diagnose/facts/place.h"
 #include "diagnose/kernel_name.h"
-#include "diagnose/place.h"
 #include "diagnose/words.h"
 #include "report/page.h"
 
@@ -61,7 +61,7 @@ class StatusText {
 
   // The moment up to which the times of operations count.
   const char* since_when(const diagnose::ProcessStatus& process) const {
-    if (process.state == "frozen") return "before its error was met";
+    if (process.state == wire::area::State::frozen) return "before its error was met";
     if (!status_.goes_on) return "before it was last heard of";
     return *status_.goes_on ? "ago" : process.outlived ? "before the command ended" : "before it ended";
   }
@@ -74,9 +74,10 @@ class StatusText {
     if (process.idle) text += fmt::format(", the newest {} {}", diagnose::duration(*process.idle), since_when(process));
     if (process.errors > 0) text += fmt::format("; {} failed call{}", process.errors, process.errors == 1 ? "" : "s");
     line(0, text);
-    if (process.state == "frozen") line(2, "a sticky error, since which nothing is recorded: see cudadiag report");
+    if (process.state == wire::area::State::frozen)
+      line(2, "a sticky error, since which nothing is recorded: see cudadiag report");
     if (process.outlived) line(2, "it went on after the command had ended, and was not watched any longer");
-    const bool unrecorded = process.state == "disabled";
+    const bool unrecorded = process.state == wire::area::State::disabled;
     if (unrecorded) line(2, "nothing is known of it: the recorder stepped aside, see cudadiag report");
     if (process.streams.empty() && !unrecorded) line(2, "no work is unfinished");
     for (const diagnose::OpenStream& stream : process.streams) add(stream);
@@ -115,16 +116,16 @@ class StatusText {
       written += add(stream, written);
     }
     const std::size_t more = stream.more + stream.operations.size() - written;
-    if (more > 0) line(4, fmt::format("and {} more behind", diagnose::thousands(more)));
+    if (more > 0) line(4, fmt::format("and {} more after it", diagnose::thousands(more)));
   }
 
-  // The line of an operation and of those of the same line that follow it; how many it stands for.
+  // The line of an operation and of those of the same line that follow it. Returns their number.
   std::size_t add(const diagnose::OpenStream& stream, std::size_t first) {
     const diagnose::OpenOperation& operation = stream.operations[first];
     std::size_t same = 1;
     while (!verbose_ && first + same < stream.operations.size() && alike(operation, stream.operations[first + same]))
       ++same;
-    std::string what = operation.operation;
+    std::string what(word(operation.operation));
     if (!operation.kernel.empty()) {
       what = base::printable(
           diagnose::short_kernel_name(operation.kernel, verbose_ ? operation.kernel.size() : kStatusColumns));
@@ -143,7 +144,7 @@ class StatusText {
 
   static bool alike(const diagnose::OpenOperation& a, const diagnose::OpenOperation& b) {
     return a.operation == b.operation && a.kernel == b.kernel && diagnose::same_line(a.location, b.location) &&
-           a.operation != "wait";
+           a.operation != session::Work::wait;
   }
 
   void add(const diagnose::OpenCall& call) {

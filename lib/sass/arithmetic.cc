@@ -42,7 +42,7 @@ class Calculation {
  public:
   Calculation(const Instruction& i, const Operands& operands) : i_(i), operands_(operands), parts_(parts_of(i)) {}
 
-  // Of 64 bits; what makes but 32 leaves the upper ones.
+  // 64 bits; an operation on 32 leaves the upper ones.
   struct Result {
     Known known = Known::opcode;
     Wide value;

@@ -1,4 +1,4 @@
-// How a kernel's code uses the memory behind its parameters.
+// How a kernel's code uses the memory that its parameters point to.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ struct KernelAccesses {
   std::set<CodeAccess> accesses;
   std::vector<std::uint32_t> parameters;  // where each begins, sorted; none: not known
 
-  // How the code uses the memory behind the word at `parameter`. Unknown if code may write through an address that
+  // How the code uses the memory that the word at `parameter` points to. Unknown if code may write through an address that
   // could also be made of another word, or of another element of an array. Of several words with the same address only
   // one counts; words that hold no address of memory do not count.
   Mode mode(std::uint32_t parameter, const LiveWords& live = {}) const;

@@ -18,7 +18,7 @@ namespace cudadiag::sass {
 //   kThread   something that is made, among others, of the number of a thread or block
 //   kAddend   a parameter, or the sum or product of one and something else: likely more than 0 for every thread
 //   kBefore   a number less than 0
-//   kConstant a number that stands in the code, other than 0, which is not kept
+//   kConstant a number in the code, other than 0, which is not kept
 //
 // With kIndexed: a word of the array, or a place in it, that begins there; a word with kChosen, too: that of which
 // element is not made of the number of a thread or block, and is thus one of them for all it is known. A lower half

@@ -45,14 +45,14 @@ bool Paths::waits_for_failing(At at) const {
   if (!is_any(base, {"LDG", "LD", "LDS", "LDL", "ATOM", "ATOMG", "ATOMS"})) return false;
   const Written& loaded = written_[failing_];
   if (loaded.first == kNone) return false;
-  // Of several registers, counts only those that are certainly loaded.
+  // Counts only registers that are certainly loaded.
   const std::uint32_t count = std::min(loaded.count, 4u);
   const auto& operands = program_[at].operands;
   return std::any_of(operands.begin(), operands.end(),
                      [&](std::string_view operand) { return names(operand, loaded.first, count); });
 }
 
-// Of what is barred only `from` itself is gone through.
+// Passes through no barred instruction but `from` itself.
 Paths::Marks Paths::reach(const std::vector<At>& from, const std::vector<std::vector<At>>& edges, const Marks& barred) {
   Marks seen(program_.size());
   std::vector<At> open = from;

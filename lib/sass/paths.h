@@ -1,6 +1,6 @@
-// What may have been executed before and after the failing instruction. Internal to the room.
+// The instructions that may run before and after the failing one. Internal to the room.
 //
-// A thread failed at one instruction and stands at another since. What is asked is whether anything may have written a
+// A thread failed at one instruction and stopped at another. What is asked is whether anything may have written a
 // register between an earlier instruction and now, and which instruction may have written it before that. Of an
 // instruction in a loop it is its latest execution before the failure that is meant; or, where it may have been executed
 // again since the one that matters, any: then the answer must hold for all of them.
@@ -40,7 +40,7 @@ class Paths {
 
   // Whether a thread can be there at all.
   bool can_stand(At stands);
-  // Whether nothing has written the slot since `moment`, its own instruction included, until the thread stands there.
+  // Whether nothing has written the slot since `moment`, its own instruction included, until the thread stopped.
   bool is_untouched(Slot slot, Moment moment, At stands);
   // Whether nothing writes it from there to the failing instruction, which is not included.
   bool is_untouched_before(Slot slot, Moment moment);
@@ -79,7 +79,7 @@ class Paths {
   std::vector<std::vector<At>> next_, before_;
   std::vector<bool> is_entry_;
   Marks barred_, none_;
-  std::map<At, Since> since_;  // by where a thread stands
+  std::map<At, Since> since_;  // by where a thread stopped
   std::map<Moment, std::vector<At>> until_;
   std::map<std::pair<Slot, Moment>, bool> untouched_until_;
   std::uint64_t steps_ = 0;

@@ -74,7 +74,7 @@ class Walk {
     return steps_ <= kMostSteps && !sets_.full();
   }
 
-  // The condition that holds behind a branch or exit, or where it leads.
+  // The condition that holds after a branch or exit, or at its target.
   static std::uint32_t known_at(const Instruction& end, bool behind) {
     const std::uint32_t predicate = predicate_of(end.predicate);
     const bool plain = end.opcode == "EXIT" || (end.opcode == "BRA" && end.operands.size() == 1);

@@ -79,7 +79,7 @@ constexpr std::string_view kLibrarySourceFolders[] = {"/usr/include/", "/usr/loc
 constexpr std::string_view kCudaHeaders[] = {"cuda_runtime.h", "cuda_runtime_api.h", "host_runtime.h",
                                              "device_launch_parameters.h"};
 
-// Written by a compiler at run time: the user's line is the Python one behind it.
+// Written by a compiler at run time: the user's line is the Python line that called it.
 constexpr std::string_view kGeneratedParts[] = {"/torchinductor_", "/torch_compile_debug/", "/.triton/cache/",
                                                 "/.triton/dump/"};
 constexpr std::string_view kUserPseudoFiles[] = {
@@ -107,7 +107,7 @@ bool equals_any(std::string_view text, const Texts& texts) {
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// The name up to its first '.', without the hash that wheels or the version that old C libraries put behind a '-':
+// The name up to its first '.', without the hash that wheels or the version that old C libraries put after a '-':
 // `libcudart` of libcudart-d0da41ae.so.11.0, `libc` of libc-2.31.so. A `libcuda-kernels` is not CUDA's, nor is a
 // `libcuda-add`.
 std::string_view stem_of(std::string_view path) {

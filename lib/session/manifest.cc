@@ -245,13 +245,13 @@ std::string write_manifest(const Manifest& manifest) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Result<Manifest> parse_manifest(std::string_view text) {
+base::Result<Manifest> parse_manifest(std::string_view text) {
   const Json document = Json::parse(text, nullptr, false);
-  if (!document.is_object()) return Failure{"it is not valid JSON", kMoveManifestAway};
+  if (!document.is_object()) return base::Error{"it is not valid JSON", kMoveManifestAway};
   const std::string schema = text_of(document, "schema");
   if (schema != kSchema) {
-    return Failure{"it is in format \"" + schema + "\"; this cudadiag reads \"" + kSchema + "\"",
-                   "open it with the cudadiag that wrote it"};
+    return base::Error{"it is in format \"" + schema + "\"; this cudadiag reads \"" + kSchema + "\"",
+                       "open it with the cudadiag that wrote it"};
   }
   Manifest manifest;
   manifest.command = texts_of(document, "command");

@@ -23,6 +23,6 @@ std::string_view word(Deed deed);
 std::string write_manifest(const Manifest& manifest);
 
 // A member that is missing or of another type is left at its default; only text that is no manifest at all fails.
-Result<Manifest> parse_manifest(std::string_view text);
+base::Result<Manifest> parse_manifest(std::string_view text);
 
 }  // namespace cudadiag::session

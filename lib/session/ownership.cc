@@ -8,6 +8,7 @@
 #include <set>
 
 #include "session/host_name.h"
+#include "session/property.h"
 
 namespace cudadiag::session {
 namespace {
@@ -17,8 +18,7 @@ std::set<std::string> hosts_of(const Session& session) {
   if (!session.manifest.host.empty()) return {session.manifest.host};
   std::set<std::string> hosts;
   for (const Process& process : session.processes) {
-    const auto host = process.record.properties.find("host");
-    hosts.insert(host == process.record.properties.end() ? "" : host->second);
+    hosts.insert(value_of(process.record, Property::host));
   }
   return hosts;
 }

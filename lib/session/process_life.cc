@@ -4,6 +4,7 @@
 #include <string>
 
 #include "session/host_name.h"
+#include "session/property.h"
 #include "session/session_folders.h"
 
 namespace cudadiag::session {
@@ -12,9 +13,9 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_elsewhere(const ProcessRecord& record) {
-  const auto host = record.properties.find("host");
+  const std::string& host = value_of(record, Property::host);
   const std::string here = host_name();
-  return host != record.properties.end() && !here.empty() && host->second != here;
+  return !host.empty() && !here.empty() && host != here;
 }
 
 // Whether this is the area of the process, or of what it was before exec. Compares the last parts of the path: a

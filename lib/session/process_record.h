@@ -147,7 +147,7 @@ struct Operation {
   std::uint64_t argument = 0;     // not for kernels; copies, memsets, prefetches: the number of bytes
   std::uint64_t value = 0;        // memory operations
   std::uint64_t began = 0;        // event syncs: ticks before the call; 0: not known
-  std::uint64_t returned_at = 0;  // event records and waits: ticks behind the call; 0: not known
+  std::uint64_t returned_at = 0;  // event records and waits: ticks after the call; 0: not known
   wire::operation::MemoryOperation memory_operation = wire::operation::MemoryOperation::unknown;
   std::uint64_t destination = 0, source = 0;  // copies, memsets, prefetches: addresses; 0: none is named
   std::uint32_t graph = 0;                    // graph launches: id of a graph, as it was described
@@ -169,7 +169,7 @@ struct Operation {
 struct FullLog {
   std::uint64_t operations = 0;  // in it
   std::uint64_t lost = 0;        // overwritten before they could be read
-  bool reaches_rings = false;    // behind its last operation nothing is missing
+  bool reaches_rings = false;    // nothing is missing after its last operation
   bool whole() const { return lost == 0 && reaches_rings; }
 };
 
@@ -219,7 +219,7 @@ struct Stream {
 
   // Everything up to this ordinal is known to have finished.
   std::uint32_t completed() const { return marker > host_completed ? marker : host_completed; }
-  // How many operations have the ordinals behind `after`, up to `last`.
+  // How many operations have ordinals after `after`, up to `last`.
   std::uint32_t given_between(std::uint32_t after, std::uint32_t last) const {
     if (last <= after) return 0;
     const auto begin = std::upper_bound(not_given.begin(), not_given.end(), after);
@@ -235,7 +235,7 @@ struct Capture {
   std::uint32_t site = 0;  // where it was begun
 };
 
-struct Error {
+struct FailedCall {
   std::uint64_t serial = 0, ticks = 0;
   std::uint32_t code = 0;
   std::uint32_t tid = 0;
@@ -273,7 +273,7 @@ struct ProcessRecord {
   std::vector<Stream> streams;        // likewise
   std::vector<Operation> operations;  // rings, held places and what matters of the full log: no duplicates, by ticks
   std::optional<FullLog> log;
-  std::vector<Error> errors;  // by serial
+  std::vector<FailedCall> errors;  // by serial
 
   std::uint32_t frozen_error = 0;  // 1 + index in `errors`; 0: no freeze, or its record is lost
   std::uint32_t frozen_code = 0;

@@ -16,7 +16,7 @@
 //     sanitize/compute-sanitizer.txt   of a rerun under compute-sanitizer: its log, beside output.txt
 //     device/cuda-gdb.txt              what NVIDIA's debugger printed of it, where that was asked for
 //
-// Everything is 0700/0600. Errors are returned as Failure: what happened, to what, and what to do.
+// Everything is 0700/0600. Errors are returned as base::Error: what happened, to what, and what to do.
 #pragma once
 
 #include <cstdint>
@@ -25,23 +25,15 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "base/result.h"
 #include "session/notes/deliveries.h"
 #include "session/notes/races.h"
 #include "session/pass_kind.h"
 #include "session/process_record.h"
 
 namespace cudadiag::session {
-
-struct Failure {
-  std::string what;  // one sentence
-  std::string hint;  // what the user can do; may be empty
-};
-
-template <typename T>
-using Result = std::variant<T, Failure>;
 
 struct ProcessEnd {
   std::optional<int> code;    // exit status

@@ -147,7 +147,7 @@ std::vector<fs::path> recordings_in(const fs::path& folder) {
   return found;
 }
 
-std::optional<Failure> obstacle_in(const Root& root) {
+std::optional<base::Error> obstacle_in(const Root& root) {
   const std::string another = "name another folder with CUDADIAG_DIR or -o FOLDER";
   std::error_code error;
   const fs::path folder = fs::absolute(root.folder, error);
@@ -155,19 +155,19 @@ std::optional<Failure> obstacle_in(const Root& root) {
   fs::path place = folder;
   struct stat status {};
   while (::lstat(place.c_str(), &status) != 0 && place.has_relative_path()) {
-    if (errno != ENOENT) return Failure{place.string() + " cannot be used: " + std::strerror(errno), another};
+    if (errno != ENOENT) return base::Error{place.string() + " cannot be used: " + std::strerror(errno), another};
     place = place.parent_path();
   }
-  if (!fs::is_directory(place, error)) return Failure{place.string() + " is not a folder", another};
+  if (!fs::is_directory(place, error)) return base::Error{place.string() + " is not a folder", another};
   const bool shared = place == folder && !root.warning.empty();
   if (shared && (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())) {
-    return Failure{place.string() + " belongs to somebody else", another};
+    return base::Error{place.string() + " belongs to somebody else", another};
   }
   if (::access(place.c_str(), W_OK | X_OK) == 0) return std::nullopt;
   const std::string what = place == folder
                                ? place.string() + " cannot be written"
                                : folder.string() + " cannot be made: " + place.string() + " cannot be written";
-  return Failure{what, (status.st_uid == ::geteuid() ? "make it writable, or " : "") + another};
+  return base::Error{what, (status.st_uid == ::geteuid() ? "make it writable, or " : "") + another};
 }
 
 bool is_being_written(const fs::path& folder) {

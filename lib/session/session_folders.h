@@ -62,7 +62,7 @@ std::vector<std::filesystem::path> sessions_in(const std::vector<Root>& roots);
 std::vector<std::filesystem::path> recordings_in(const std::filesystem::path& folder);
 
 // Why no session can be created here; whether the folder is there already or not. Nothing: one can.
-std::optional<Failure> obstacle_in(const Root& root);
+std::optional<base::Error> obstacle_in(const Root& root);
 
 // A writer holds a lock on its folder for as long as it lives.
 bool is_being_written(const std::filesystem::path& folder);

@@ -18,6 +18,7 @@
 #include "session/manifest.h"
 #include "session/notes/unrecorded.h"
 #include "session/plain_file.h"
+#include "session/property.h"
 #include "session/session_files.h"
 #include "wire/arena.h"
 
@@ -78,16 +79,16 @@ void leave_links_out(Session& session) {
   }
 }
 
-Result<Manifest> read_manifest(const fs::path& file) {
+base::Result<Manifest> read_manifest(const fs::path& file) {
   const auto text = read_plain_file(file, kMostManifestBytes);
   if (text) return parse_manifest(*text);
   std::error_code error;
   const bool is_file = fs::is_regular_file(fs::symlink_status(file, error));
   const auto size = is_file ? fs::file_size(file, error) : 0;
   if (!error && size > kMostManifestBytes) {
-    return Failure{"it is larger than " + std::to_string(kMostManifestBytes >> 20) + " MiB", kMoveManifestAway};
+    return base::Error{"it is larger than " + std::to_string(kMostManifestBytes >> 20) + " MiB", kMoveManifestAway};
   }
-  return Failure{"it cannot be read, or is not a plain file", kMoveManifestAway};
+  return base::Error{"it cannot be read, or is not a plain file", kMoveManifestAway};
 }
 
 std::optional<Races> read_races(const fs::path& file) {
@@ -102,7 +103,7 @@ std::optional<fs::path> newest_begun(const fs::path& root) {
     const fs::path record = session / kRecordFolder;
     const bool begun = !area_files({record, session}).empty() || unrecorded_in(record).processes > 0;
     if (!begun && !fs::exists(session / kManifest, error)) continue;
-    // Names tell seconds apart; of those of one second the link knows which was finished last.
+    // Names differ by the second. Among sessions of one second, the link names the one that finished last.
     const fs::path latest = fs::canonical(root / kLatest, error);
     return !error && age_of(latest).first == age_of(session).first && is_session(latest) ? latest : session;
   }
@@ -110,28 +111,28 @@ std::optional<fs::path> newest_begun(const fs::path& root) {
 }
 
 // "3": the third that `cudadiag list` shows. Longer numbers begin a name.
-std::optional<Result<fs::path>> by_number(const std::vector<Root>& roots, std::string_view wanted) {
+std::optional<base::Result<fs::path>> by_number(const std::vector<Root>& roots, std::string_view wanted) {
   constexpr std::size_t kMostDigits = 3;
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
   if (error != std::errc() || end != wanted.data() + wanted.size() || wanted.size() > kMostDigits) return std::nullopt;
   const std::vector<fs::path> sessions = sessions_in(roots);
   if (number >= 1 && number <= sessions.size()) return sessions[number - 1];
-  return Failure{"there is no session " + std::string(wanted) + " among " + std::to_string(sessions.size()),
-                 "cudadiag list shows what there is"};
+  return base::Error{"there is no session " + std::string(wanted) + " among " + std::to_string(sessions.size()),
+                     "cudadiag list shows what there is"};
 }
 
 // "20261126-1015": the beginning of one name.
-std::optional<Result<fs::path>> by_prefix(const std::vector<Root>& roots, const std::string& wanted) {
+std::optional<base::Result<fs::path>> by_prefix(const std::vector<Root>& roots, const std::string& wanted) {
   std::vector<fs::path> meant;
   for (const fs::path& session : sessions_in(roots)) {
     if (session.filename().string().starts_with(wanted)) meant.push_back(session);
   }
   if (meant.empty()) return std::nullopt;
   if (meant.size() == 1) return meant.front();
-  return Failure{std::to_string(meant.size()) + " sessions begin with " + wanted + ", the newest is " +
-                     meant.front().filename().string(),
-                 "name one by its number in cudadiag list"};
+  return base::Error{std::to_string(meant.size()) + " sessions begin with " + wanted + ", the newest is " +
+                         meant.front().filename().string(),
+                     "name one by its number in cudadiag list"};
 }
 
 // A folder given by name: a session, or what `-o` named, which holds sessions; then the newest of them.
@@ -143,7 +144,7 @@ fs::path session_at(const fs::path& folder) {
 
 }  // namespace
 
-std::optional<Failure> unreadable(const fs::path& path) {
+std::optional<base::Error> unreadable(const fs::path& path) {
   struct stat status {};
   const bool hidden = ::stat(path.c_str(), &status) != 0 && errno == EACCES;
   const bool is_folder = S_ISDIR(status.st_mode), is_file = S_ISREG(status.st_mode);
@@ -151,11 +152,11 @@ std::optional<Failure> unreadable(const fs::path& path) {
       (is_folder || is_file) && ::access(path.c_str(), is_folder ? R_OK | X_OK : R_OK) != 0 && errno == EACCES;
   if (!closed && !hidden) return std::nullopt;
   if (closed && status.st_uid == ::geteuid()) {
-    return Failure{path.string() + " cannot be read: its owner has no permission to",
-                   is_folder ? "chmod u+rx gives it" : "chmod u+r gives it"};
+    return base::Error{path.string() + " cannot be read: its owner has no permission to",
+                       is_folder ? "chmod u+rx gives it" : "chmod u+r gives it"};
   }
-  return Failure{path.string() + " cannot be read: it belongs to somebody else",
-                 "look at it as the user who ran the program"};
+  return base::Error{path.string() + " cannot be read: it belongs to somebody else",
+                     "look at it as the user who ran the program"};
 }
 
 namespace {
@@ -171,7 +172,7 @@ std::string why_not_listed(const fs::path& root, const fs::path& recording) {
 
 }  // namespace
 
-std::optional<Failure> obstacle_to_reading(const std::vector<Root>& roots) {
+std::optional<base::Error> obstacle_to_reading(const std::vector<Root>& roots) {
   for (const Root& root : roots) {
     if (auto failure = unreadable(root.folder)) return failure;
     const std::string name = (root.by_variable ? "CUDADIAG_DIR names " : "") + root.folder.string();
@@ -180,30 +181,32 @@ std::optional<Failure> obstacle_to_reading(const std::vector<Root>& roots) {
     struct stat status {};
     if (::stat(root.folder.c_str(), &status) == 0) {
       if (!S_ISDIR(status.st_mode))
-        return Failure{name + (root.by_variable ? ", which" : "") + " is not a folder", remedy};
+        return base::Error{name + (root.by_variable ? ", which" : "") + " is not a folder", remedy};
     } else if (errno != ENOENT) {
-      return Failure{name + (root.by_variable ? ", which" : "") + " cannot be read: " + std::strerror(errno), remedy};
+      return base::Error{name + (root.by_variable ? ", which" : "") + " cannot be read: " + std::strerror(errno),
+                         remedy};
     } else if (root.by_variable) {
-      return Failure{name + ", which does not exist", remedy};
+      return base::Error{name + ", which does not exist", remedy};
     }
     // Other users' sessions are mentioned only here, and never count as the newest.
     const bool meant = root.asked_for || root.by_variable;
     if (!meant || !sessions_in(root.folder).empty()) continue;
     if (const auto others = recordings_in(root.folder); !others.empty()) {
-      return Failure{why_not_listed(root.folder, others.back()), "name one of them, such as " + others.back().string()};
+      return base::Error{why_not_listed(root.folder, others.back()),
+                         "name one of them, such as " + others.back().string()};
     }
   }
   return std::nullopt;
 }
 
-std::optional<Failure> misnamed(const std::vector<Root>& roots) {
+std::optional<base::Error> misnamed(const std::vector<Root>& roots) {
   std::error_code error;
   const bool wrong = !roots.empty() && roots.front().by_variable && !fs::exists(roots.front().folder, error) &&
                      !obstacle_in(roots.front());
   return wrong ? obstacle_to_reading(roots) : std::nullopt;
 }
 
-Result<fs::path> find_session(const std::vector<Root>& roots, const std::string& given) {
+base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::string& given) {
   std::error_code error;
   // A shell that completes the name of a folder ends it like this.
   const std::string wanted = given.substr(0, std::max<std::size_t>(given.find_last_not_of('/') + 1, 1));
@@ -220,11 +223,11 @@ Result<fs::path> find_session(const std::vector<Root>& roots, const std::string&
       if (fs::is_directory(incomplete, error)) return incomplete;
     }
     if (fs::exists(wanted, error))
-      return Failure{wanted + " is no folder, as a session is", "cudadiag list shows them"};
+      return base::Error{wanted + " is no folder, as a session is", "cudadiag list shows them"};
     if (auto found = by_number(roots, wanted)) return *found;
     if (auto found = by_prefix(roots, wanted)) return *found;
     const auto obstacle = is_session_name(wanted) ? obstacle_to_reading(roots) : std::nullopt;
-    return obstacle.value_or(Failure{"there is no session " + wanted, "cudadiag list shows what there is"});
+    return obstacle.value_or(base::Error{"there is no session " + wanted, "cudadiag list shows what there is"});
   }
   if (auto failure = misnamed(roots)) return *failure;
   std::optional<fs::path> newest;
@@ -234,10 +237,10 @@ Result<fs::path> find_session(const std::vector<Root>& roots, const std::string&
   }
   if (newest) return *newest;
   for (const fs::path& session : sessions_in(roots)) {
-    if (is_unused(session)) return Failure{session.string() + ": " + why_unused(session), "see cudadiag doctor"};
+    if (is_unused(session)) return base::Error{session.string() + ": " + why_unused(session), "see cudadiag doctor"};
   }
   return obstacle_to_reading(roots).value_or(
-      Failure{"there is no session yet", "sessions come from failures: cudadiag run -- COMMAND"});
+      base::Error{"there is no session yet", "sessions come from failures: cudadiag run -- COMMAND"});
 }
 
 bool is_unused(const fs::path& folder) {
@@ -246,10 +249,50 @@ bool is_unused(const fs::path& folder) {
          std::distance(fs::directory_iterator(folder, error), {}) == 1 && is_blank(folder) && !run_goes_on(folder);
 }
 
-Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockReading> now) {
+namespace {
+
+// The processes and races of every pass after the first.
+void read_reruns(Session& session) {
+  for (std::size_t pass = 1; pass < session.manifest.passes.size(); ++pass) {
+    const std::string& name = session.manifest.passes[pass].folder;
+    auto& processes = session.reruns.emplace_back();
+    auto& races = session.rerun_races.emplace_back();
+    if (name.empty()) continue;
+    races = read_races(session.folder / name / kRaces);
+    auto of_pass = area_files({session.folder / name});
+    leave_surplus_out(of_pass, session);
+    read_areas(of_pass, session, processes);
+    attach_deliveries(session.folder / name, processes);
+  }
+}
+
+// Nobody has finished the session: adds the reason. `has_areas`: something was recorded.
+void describe_without_manifest(Session& session, bool has_areas) {
+  const fs::path& folder = session.folder;
+  const Unrecorded left = unrecorded_in(folder / kRecordFolder);
+  auto& notes = session.manifest.notes;
+  if (left.processes > 0) {
+    const base::Error failure = nothing_recorded_of(left);
+    notes.push_back(failure.what + "; " + failure.hint);
+  }
+  if (was_lost(folder) && !has_areas) {
+    notes.emplace_back("its cudadiag run was killed, and what it had recorded is lost");
+  } else if (is_unused(folder)) {
+    notes.push_back(why_unused(folder));
+  } else if (!run_goes_on(folder)) {
+    notes.emplace_back(
+        "it was recorded without cudadiag run, or that was killed, so how its programs ended is not known");
+  }
+  session.whole = has_areas && left.processes == 0;
+}
+
+}  // namespace
+
+base::Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockReading> now) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
-    return Failure{folder.string() + " is not a folder that can be read", "cudadiag list shows the sessions there are"};
+    return base::Error{folder.string() + " is not a folder that can be read",
+                       "cudadiag list shows the sessions there are"};
   }
   for (const fs::path& part : {folder, folder / kManifest, folder / kRecordFolder}) {
     if (auto failure = unreadable(part)) return *failure;
@@ -259,35 +302,22 @@ Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockRe
   auto files = area_files({folder / kRecordFolder, folder});
   const bool goes_on = run_goes_on(folder), lost = was_lost(folder) && files.empty();
   const bool unused = is_unused(folder);
-  bool any_unrecorded = false;
   if (fs::exists(folder / kManifest, error)) {
     auto manifest = read_manifest(folder / kManifest);
-    if (auto* failure = std::get_if<Failure>(&manifest)) {
-      return Failure{"cannot use " + (folder / kManifest).string() + ": " + failure->what, failure->hint};
+    if (auto* failure = std::get_if<base::Error>(&manifest)) {
+      return base::Error{"cannot use " + (folder / kManifest).string() + ": " + failure->what, failure->hint};
     }
     session.manifest = std::move(std::get<Manifest>(manifest));
     session.whole = session.manifest.whole;
   } else if (files.empty() && !fs::is_directory(folder / kRecordFolder, error)) {
-    return Failure{folder.string() + " is not a cudadiag session", "cudadiag list shows the sessions there are"};
+    return base::Error{folder.string() + " is not a cudadiag session", "cudadiag list shows the sessions there are"};
   } else {
-    if (const Unrecorded left = unrecorded_in(folder / kRecordFolder); left.processes > 0) {
-      const Failure failure = nothing_recorded_of(left);
-      session.manifest.notes.push_back(failure.what + "; " + failure.hint);
-      any_unrecorded = true;
-    }
-    if (lost) {
-      session.manifest.notes.push_back("its cudadiag run was killed, and what it had recorded is lost");
-    } else if (unused) {
-      session.manifest.notes.push_back(why_unused(folder));
-    } else if (!goes_on) {
-      session.manifest.notes.push_back(
-          "it was recorded without cudadiag run, or that was killed, so how its programs ended is not known");
-    }
-    session.whole = !files.empty() && !any_unrecorded;
+    describe_without_manifest(session, !files.empty());
   }
   if (folder.filename().string().ends_with(kIncomplete) && !lost && !unused) {
-    session.manifest.notes.push_back(goes_on ? "its run goes on: cudadiag status " + finished_name(folder).string()
-                                             : "the session is incomplete: its run goes on, or was killed");
+    session.manifest.notes.push_back(goes_on
+                                         ? "its run has not ended: cudadiag status " + finished_name(folder).string()
+                                         : "the session is incomplete: its run has not ended, or was killed");
     session.whole = false;
   }
   leave_links_out(session);
@@ -301,17 +331,7 @@ Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockRe
   attach_logs(folder / kRecordFolder, session.processes);
   session.races = read_races(folder / kRaces);
   attach_deliveries(folder / kRecordFolder, session.processes);
-  for (std::size_t pass = 1; pass < session.manifest.passes.size(); ++pass) {
-    const std::string& name = session.manifest.passes[pass].folder;
-    auto& processes = session.reruns.emplace_back();
-    auto& races = session.rerun_races.emplace_back();
-    if (name.empty()) continue;
-    races = read_races(folder / name / kRaces);
-    auto of_pass = area_files({folder / name});
-    leave_surplus_out(of_pass, session);
-    read_areas(of_pass, session, processes);
-    attach_deliveries(folder / name, processes);
-  }
+  read_reruns(session);
   return session;
 }
 
@@ -331,7 +351,7 @@ void read_areas(const std::vector<fs::path>& files, Session& session, std::vecto
                 std::optional<wire::ClockReading> now) {
   for (const fs::path& file : files) {
     auto image = AreaImage::load(file);
-    if (const auto* failure = std::get_if<Failure>(&image)) {
+    if (const auto* failure = std::get_if<base::Error>(&image)) {
       session.manifest.notes.push_back(failure->what);
       session.whole = false;
       continue;
@@ -351,15 +371,11 @@ Process describe_process(ProcessRecord record, const Manifest& manifest) {
   Process process;
   process.pid = record.pid;
   process.parent_pid = record.parent_pid;
-  const auto argv = record.properties.find("argv");
-  if (argv != record.properties.end()) process.argv = split_at_zeros(argv->second);
-  const auto rank = record.properties.find("rank");
-  if (rank != record.properties.end()) {
-    const std::string& text = rank->second;
-    int number = 0;
-    const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (failure == std::errc() && rest == text.data() + text.size()) process.rank = number;
-  }
+  process.argv = split_at_zeros(value_of(record, Property::argv));
+  const std::string& rank = value_of(record, Property::rank);
+  int number = 0;
+  const auto [rest, failure] = std::from_chars(rank.data(), rank.data() + rank.size(), number);
+  if (failure == std::errc() && rest == rank.data() + rank.size()) process.rank = number;
   const auto end = manifest.ends.find(process.pid);
   if (end != manifest.ends.end()) process.end = end->second;
   process.record = std::move(record);

@@ -13,18 +13,18 @@
 namespace cudadiag::session {
 
 // Why a folder that there is, or that lies in one, may not be read. Nothing: it may be, or there is none.
-std::optional<Failure> unreadable(const std::filesystem::path& folder);
+std::optional<base::Error> unreadable(const std::filesystem::path& folder);
 
 // Why there may be sessions that are not found: the first folder that cannot be read, or that only a variable knows. A
 // default one that nothing was kept in yet is no obstacle.
-std::optional<Failure> obstacle_to_reading(const std::vector<Root>& roots);
+std::optional<base::Error> obstacle_to_reading(const std::vector<Root>& roots);
 // $CUDADIAG_DIR names what is not there, though a run could have made it: a slip of the pen. Otherwise the other roots
 // have what could not be kept there.
-std::optional<Failure> misnamed(const std::vector<Root>& roots);
+std::optional<base::Error> misnamed(const std::vector<Root>& roots);
 
 // The folder that the user means: nothing or "latest", which is the newest of all roots; the name of one within them, or
 // how it begins; its number in the list of sessions_in(), from 1; or a path.
-Result<std::filesystem::path> find_session(const std::vector<Root>& roots, const std::string& wanted);
+base::Result<std::filesystem::path> find_session(const std::vector<Root>& roots, const std::string& wanted);
 
 // A session that `cudadiag env` has prepared, and that no program has recorded to yet.
 bool is_unused(const std::filesystem::path& folder);
@@ -32,7 +32,7 @@ bool is_unused(const std::filesystem::path& folder);
 // Opens a finished session, an incomplete one, or a folder of bare areas that a recorder wrote without a launcher;
 // what is missing or damaged is said in the manifest's notes. `now`: of processes that live, for whose recording the
 // clock runs on.
-Result<Session> open_session(const std::filesystem::path& folder, std::optional<wire::ClockReading> now = {});
+base::Result<Session> open_session(const std::filesystem::path& folder, std::optional<wire::ClockReading> now = {});
 
 // The manifest alone; empty if there is none that can be read.
 Manifest open_manifest(const std::filesystem::path& folder);

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Failure failed(const std::string& doing, const fs::path& what, int error) {
+base::Error failed(const std::string& doing, const fs::path& what, int error) {
   return {"cannot " + doing + " " + what.string() + ": " + std::strerror(error),
           is_for_lack_of_room(error) ? "free some space, or name another folder with -o FOLDER"
                                      : "name a folder that you can write with -o FOLDER"};
@@ -43,7 +43,7 @@ std::string session_name(std::uint32_t pid, std::int64_t unix_seconds) {
 
 // The folder that sessions lie in, made where it is missing. In a shared temporary folder one that somebody else owns is
 // refused: it is there to be found by us.
-Result<base::FileDescriptor> open_root(const Root& root) {
+base::Result<base::FileDescriptor> open_root(const Root& root) {
   std::error_code error;
   fs::create_directories(root.folder.parent_path(), error);
   if (error) return failed("create the session folder", root.folder, error.value());
@@ -51,13 +51,14 @@ Result<base::FileDescriptor> open_root(const Root& root) {
     return failed("create the session folder", root.folder, errno);
   }
   const bool shared = !root.warning.empty();
-  const Failure foreign{root.folder.string() + " belongs to somebody else", "name a folder of your own with -o FOLDER"};
+  const base::Error foreign{root.folder.string() + " belongs to somebody else",
+                            "name a folder of your own with -o FOLDER"};
   base::FileDescriptor folder(
       ::open(root.folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC | (shared ? O_NOFOLLOW : 0)));
   struct stat status {};
   if (!folder.valid() && shared && errno != EACCES && fs::is_symlink(root.folder, error)) return foreign;
   if (!folder.valid() && errno == ENOTDIR) {
-    return Failure{root.folder.string() + " is not a folder", "name a folder that you can write with -o FOLDER"};
+    return base::Error{root.folder.string() + " is not a folder", "name a folder that you can write with -o FOLDER"};
   }
   if (!folder.valid() || ::fstat(folder.get(), &status) != 0) {
     return failed("use the session folder", root.folder, errno);
@@ -85,8 +86,8 @@ base::FileDescriptor create_in(const base::FileDescriptor& folder, const std::st
 
 // Writes a file beside `name` in `folder` and renames it there, so that a reader sees the old or the new one. `path`
 // is for messages alone.
-std::optional<Failure> replace_file(const base::FileDescriptor& folder, const std::string& name, const fs::path& path,
-                                    const std::function<bool(int)>& write, bool& lacks_room) {
+std::optional<base::Error> replace_file(const base::FileDescriptor& folder, const std::string& name,
+                                        const fs::path& path, const std::function<bool(int)>& write, bool& lacks_room) {
   const std::string draft = name + ".new";
   ::unlinkat(folder.get(), draft.c_str(), 0);
   const base::FileDescriptor file = create_in(folder, draft);
@@ -136,12 +137,12 @@ bool is_same(const base::FileDescriptor& folder, const base::FileDescriptor& par
 
 }  // namespace
 
-Result<SessionWriter> SessionWriter::create(const std::vector<Root>& roots, std::uint32_t pid,
-                                            std::int64_t unix_seconds) {
-  Failure first{"there is no folder for the session", "name one with -o FOLDER"};
+base::Result<SessionWriter> SessionWriter::create(const std::vector<Root>& roots, std::uint32_t pid,
+                                                  std::int64_t unix_seconds) {
+  base::Error first{"there is no folder for the session", "name one with -o FOLDER"};
   bool failed_before = false;
   for (Root root : roots) {
-    const auto remember = [&](Failure failure) {
+    const auto remember = [&](base::Error failure) {
       if (root.by_variable) failure.what = "CUDADIAG_DIR cannot be used: " + failure.what;
       if (!failed_before) first = std::move(failure);
       failed_before = true;
@@ -150,14 +151,14 @@ Result<SessionWriter> SessionWriter::create(const std::vector<Root>& roots, std:
     const fs::path absolute = fs::absolute(root.folder, error);
     if (!error) root.folder = absolute;
     auto opened = open_root(root);
-    if (auto* failure = std::get_if<Failure>(&opened)) {
+    if (auto* failure = std::get_if<base::Error>(&opened)) {
       remember(std::move(*failure));
       continue;
     }
     auto& folder = std::get<base::FileDescriptor>(opened);
     root.folder = without_dots(root.folder);
     auto made = create_in_root(root, std::move(folder), session_name(pid, unix_seconds));
-    if (auto* failure = std::get_if<Failure>(&made)) {
+    if (auto* failure = std::get_if<base::Error>(&made)) {
       remember(std::move(*failure));
       continue;
     }
@@ -170,8 +171,8 @@ Result<SessionWriter> SessionWriter::create(const std::vector<Root>& roots, std:
 }
 
 // Containers that share a folder can have the same second and pid.
-Result<SessionWriter> SessionWriter::create_in_root(const Root& root, base::FileDescriptor root_fd,
-                                                    const std::string& base) {
+base::Result<SessionWriter> SessionWriter::create_in_root(const Root& root, base::FileDescriptor root_fd,
+                                                          const std::string& base) {
   struct stat status {};
   for (int attempt = 1; attempt < 100; ++attempt) {
     const std::string name = base + (attempt == 1 ? "" : "-" + std::to_string(attempt));
@@ -191,23 +192,23 @@ Result<SessionWriter> SessionWriter::create_in_root(const Root& root, base::File
     ::flock(lock.get(), LOCK_EX | LOCK_NB);
     return SessionWriter(root, folder, std::move(root_fd), std::move(lock), std::move(pass));
   }
-  return Failure{"cannot create a session in " + root.folder.string() + ": its names are taken", "run it again"};
+  return base::Error{"cannot create a session in " + root.folder.string() + ": its names are taken", "run it again"};
 }
 
-Result<SessionWriter> SessionWriter::reopen(const fs::path& folder) {
+base::Result<SessionWriter> SessionWriter::reopen(const fs::path& folder) {
   std::error_code error;
   const fs::path absolute = fs::canonical(folder, error);
   base::FileDescriptor root(::open(absolute.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   base::FileDescriptor lock = open_plain_folder(root.get(), absolute.filename().c_str());
   if (error || !lock.valid()) return failed("open the session", folder, error ? error.value() : errno);
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return Failure{absolute.string() + " is being written by another cudadiag", "wait until it has ended"};
+    return base::Error{absolute.string() + " is being written by another cudadiag", "wait until it has ended"};
   }
   base::FileDescriptor pass = open_plain_folder(lock.get(), kRecordFolder);
   return SessionWriter({absolute.parent_path(), true, ""}, absolute, std::move(root), std::move(lock), std::move(pass));
 }
 
-Result<std::string> SessionWriter::begin_pass(const std::string& name) {
+base::Result<std::string> SessionWriter::begin_pass(const std::string& name) {
   for (int n = 1; n < 1000; ++n) {
     const std::string folder = n == 1 ? name : name + "-" + std::to_string(n);
     if (::mkdirat(lock_.get(), folder.c_str(), 0700) == 0) {
@@ -236,8 +237,8 @@ std::string SessionWriter::area_name(std::size_t index, std::uint32_t pid) {
   return name;
 }
 
-std::optional<Failure> SessionWriter::store_area(std::size_t index, std::uint32_t pid, int file, std::uint64_t begin,
-                                                 std::uint64_t end) {
+std::optional<base::Error> SessionWriter::store_area(std::size_t index, std::uint32_t pid, int file,
+                                                     std::uint64_t begin, std::uint64_t end) {
   const std::string name = area_name(index, pid) + ".area";
   return replace_file(
       pass_fd_, name, pass_folder() / name, [&](int target) { return copy_sparse(file, begin, end, target); },
@@ -258,7 +259,7 @@ std::vector<fs::path> SessionWriter::foreign_areas() const {
 
 base::FileDescriptor SessionWriter::create_file(const std::string& name) const { return create_in(pass_fd_, name); }
 
-std::optional<Failure> SessionWriter::store_text(const fs::path& file, std::string_view text) {
+std::optional<base::Error> SessionWriter::store_text(const fs::path& file, std::string_view text) {
   const fs::path inside = file.lexically_relative(folder_);
   base::FileDescriptor folder = open_plain_folder(lock_.get(), ".");
   for (const fs::path& part : inside.parent_path()) {
@@ -270,15 +271,15 @@ std::optional<Failure> SessionWriter::store_text(const fs::path& file, std::stri
       folder, inside.filename().string(), file, [&](int draft) { return write_text(draft, text); }, lacks_room_);
 }
 
-std::optional<Failure> SessionWriter::store_manifest(const Manifest& manifest) {
+std::optional<base::Error> SessionWriter::store_manifest(const Manifest& manifest) {
   return store_text(folder_ / kManifest, write_manifest(manifest));
 }
 
-std::optional<Failure> SessionWriter::store_races(const Races& races) {
+std::optional<base::Error> SessionWriter::store_races(const Races& races) {
   return store_text(folder_ / kRaces, write_races(races));
 }
 
-std::optional<Failure> SessionWriter::store_live_place(const LivePlace& place, const Manifest& manifest) {
+std::optional<base::Error> SessionWriter::store_live_place(const LivePlace& place, const Manifest& manifest) {
   if (auto failure = store_text(folder_ / kRunningFile, write_manifest(manifest))) return failure;
   return store_text(folder_ / kArenaFile, write_live_place(place));
 }
@@ -292,19 +293,19 @@ bool SessionWriter::holds(const char* name) const {
   return ::fstatat(lock_.get(), name, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-std::optional<Failure> SessionWriter::finish(const Retention& retention) {
+std::optional<base::Error> SessionWriter::finish(const Retention& retention) {
   if (!holds(kManifest)) {
     // The part that was written at the beginning, or could be stored, is still useful.
     if (is_blank(folder_) && !holds(kRunningFile)) discard();
-    return Failure{"the session " + folder_.string() + " could not be finished: it has no " + kManifest, ""};
+    return base::Error{"the session " + folder_.string() + " could not be finished: it has no " + kManifest, ""};
   }
   drop_live_place();
   const fs::path target = final_folder();
   const std::string from = folder_.filename().string(), to = target.filename().string();
   if (!is_same(lock_, root_fd_, from)) {
-    return Failure{"another program has moved the session's folder " + folder_.string() +
-                       " away; the session is in the moved folder",
-                   "name a folder that only you can write with -o FOLDER"};
+    return base::Error{"another program has moved the session's folder " + folder_.string() +
+                           " away; the session is in the moved folder",
+                       "name a folder that only you can write with -o FOLDER"};
   }
   if (::renameat(root_fd_.get(), from.c_str(), root_fd_.get(), to.c_str()) != 0) {
     return failed("rename the session", folder_, errno);

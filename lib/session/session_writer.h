@@ -29,10 +29,11 @@ bool is_for_lack_of_room(int error);
 class SessionWriter {
  public:
   // Creates the folder in the first root that takes it. `pid` and the time name it.
-  static Result<SessionWriter> create(const std::vector<Root>& roots, std::uint32_t pid, std::int64_t unix_seconds);
+  static base::Result<SessionWriter> create(const std::vector<Root>& roots, std::uint32_t pid,
+                                            std::int64_t unix_seconds);
 
   // A finished session, to which reruns are to be added. Fails while somebody else writes it.
-  static Result<SessionWriter> reopen(const std::filesystem::path& folder);
+  static base::Result<SessionWriter> reopen(const std::filesystem::path& folder);
 
   const std::filesystem::path& folder() const { return folder_; }
   // The name of the folder once it is finished.
@@ -43,29 +44,29 @@ class SessionWriter {
 
   // Copies [begin, end) of `file` as the area of process `pid`; `index` tells areas of one pid apart (a process that
   // replaced itself by exec has two). Storing an index again replaces what was stored.
-  std::optional<Failure> store_area(std::size_t index, std::uint32_t pid, int file, std::uint64_t begin,
-                                    std::uint64_t end);
+  std::optional<base::Error> store_area(std::size_t index, std::uint32_t pid, int file, std::uint64_t begin,
+                                        std::uint64_t end);
   // Areas in the folder that others wrote: processes that did not reach the launcher's memory.
   std::vector<std::filesystem::path> foreign_areas() const;
   // Makes this file of the session, or a new one in its place; whatever was there is not written through.
   // `file` lies below folder().
-  std::optional<Failure> store_text(const std::filesystem::path& file, std::string_view text);
+  std::optional<base::Error> store_text(const std::filesystem::path& file, std::string_view text);
   // A new file in the folder of the pass; invalid, with errno set, where there is one already.
   base::FileDescriptor create_file(const std::string& name) const;
-  std::optional<Failure> store_manifest(const Manifest& manifest);
-  std::optional<Failure> store_races(const Races& races);
-  // For those who look while the run goes on; finish() takes it away, if nobody has before.
-  std::optional<Failure> store_live_place(const LivePlace& place, const Manifest& manifest);
+  std::optional<base::Error> store_manifest(const Manifest& manifest);
+  std::optional<base::Error> store_races(const Races& races);
+  // For `status` and `top` during the run. finish() removes it.
+  std::optional<base::Error> store_live_place(const LivePlace& place, const Manifest& manifest);
   void drop_live_place();
 
   // Whether what could not be stored last found no room.
   bool lacks_room() const { return lacks_room_; }
 
   // Makes a folder for a rerun, "NAME" or "NAME-2" and so on, to which areas go from now on. Its name.
-  Result<std::string> begin_pass(const std::string& name);
+  base::Result<std::string> begin_pass(const std::string& name);
 
   // Takes the suffix off the name, points `latest` here and lets old sessions go.
-  std::optional<Failure> finish(const Retention& retention = {});
+  std::optional<base::Error> finish(const Retention& retention = {});
   // Names of old sessions that finish() has removed.
   const std::vector<std::string>& removed() const { return removed_; }
   // Removes the session: the run was clean.
@@ -79,7 +80,8 @@ class SessionWriter {
         root_fd_(std::move(root_fd)),
         lock_(std::move(lock)),
         pass_fd_(std::move(pass)) {}
-  static Result<SessionWriter> create_in_root(const Root& root, base::FileDescriptor root_fd, const std::string& base);
+  static base::Result<SessionWriter> create_in_root(const Root& root, base::FileDescriptor root_fd,
+                                                    const std::string& base);
   bool holds(const char* name) const;
   std::string area_name(std::size_t index, std::uint32_t pid);
 

@@ -29,7 +29,7 @@ struct FullLog::Logged {
     if (area.bytes().empty() || wire::load_acquire(area.bytes().data(), wire::area::kState) == 0) return false;
     auto made = session::LogWriter::create(folder, wire::load(area.bytes().data(), wire::area::kPid),
                                            wire::load(area.bytes().data(), wire::area::kStartRealtime));
-    if (auto* problem = std::get_if<session::Failure>(&made)) {
+    if (auto* problem = std::get_if<base::Error>(&made)) {
       failure = std::move(*problem);
     } else {
       writer.emplace(std::move(std::get<session::LogWriter>(made)));
@@ -40,7 +40,7 @@ struct FullLog::Logged {
   launch::LiveArea area;
   session::RingFollower follower;
   std::optional<session::LogWriter> writer;
-  session::Failure failure;  // why there is no writer
+  base::Error failure;  // why there is no writer
   bool given_up = false;
 };
 
@@ -90,9 +90,9 @@ void FullLog::catch_up() {
   }
 }
 
-std::vector<session::Failure> FullLog::give_up() {
+std::vector<base::Error> FullLog::give_up() {
   const std::lock_guard lock(mutex_);
-  std::vector<session::Failure> said;
+  std::vector<base::Error> said;
   for (const auto& process : processes_) {
     if (process->writer) said.push_back(process->writer->give_up());
     process->writer.reset();
@@ -101,10 +101,10 @@ std::vector<session::Failure> FullLog::give_up() {
   return said;
 }
 
-std::vector<session::Failure> FullLog::finish() {
+std::vector<base::Error> FullLog::finish() {
   stop();
   look();
-  std::vector<session::Failure> failures;
+  std::vector<base::Error> failures;
   for (const auto& process : processes_) {
     if (process->writer) {
       process->follower.finish(*process->writer);

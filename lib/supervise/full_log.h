@@ -25,9 +25,9 @@ class FullLog {
   // Afterwards the files have everything that the target has issued and seen return so far.
   void catch_up();
   // Takes the files away, as there is no room for them and for what is worth more; what is to be said of it, once.
-  std::vector<session::Failure> give_up();
+  std::vector<base::Error> give_up();
   // The target has ended: what it has left is written too. Once; what went wrong meanwhile.
-  std::vector<session::Failure> finish();
+  std::vector<base::Error> finish();
   // After finish(): operations that were overwritten before they could be read.
   std::uint64_t lost() const;
 

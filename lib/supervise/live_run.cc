@@ -27,29 +27,29 @@ std::optional<bool> any_lives(const session::Session& session) {
 
 }  // namespace
 
-std::variant<LiveRun, KilledRun, session::Failure> LiveRun::open(const fs::path& folder) {
+std::variant<LiveRun, KilledRun, base::Error> LiveRun::open(const fs::path& folder) {
   LiveRun run(folder);
   if (!is_incomplete(folder)) return run;
   const auto place = session::live_place(folder);
   if (!place) return run;
   auto arena = launch::Arena::attach(*place);
-  if (auto* failure = std::get_if<session::Failure>(&arena)) {
+  if (auto* failure = std::get_if<base::Error>(&arena)) {
     if (!session::is_being_written(folder)) return KilledRun{folder, *place};
-    return session::Failure{"cannot look into the run of " + folder.string() + ": " + failure->what,
-                            failure->hint.empty() ? "run this command in the same container" : failure->hint};
+    return base::Error{"cannot look into the run of " + folder.string() + ": " + failure->what,
+                       failure->hint.empty() ? "run this command in the same container" : failure->hint};
   }
   run.arena_.emplace(std::move(std::get<launch::Arena>(arena)));
   return run;
 }
 
-session::Result<session::Session> LiveRun::read() {
+base::Result<session::Session> LiveRun::read() {
   std::error_code error;
   if (is_incomplete(folder_) && !fs::exists(folder_, error)) {
     folder_ = session::finished_name(folder_);
     arena_.reset();
     if (!fs::exists(folder_, error)) {
-      return session::Failure{"the run is over, and as nothing failed in it no session was kept",
-                              "cudadiag run -o FOLDER keeps sessions of clean runs too"};
+      return base::Error{"the run is over, and as nothing failed in it no session was kept",
+                         "cudadiag run -o FOLDER keeps sessions of clean runs too"};
     }
   }
   goes_on_ = session::run_goes_on(folder_);
@@ -66,7 +66,7 @@ session::Result<session::Session> LiveRun::read() {
   return session;
 }
 
-session::Result<session::Session> LiveRun::read_session() {
+base::Result<session::Session> LiveRun::read_session() {
   auto opened = session::open_session(folder_);
   const auto* session = std::get_if<session::Session>(&opened);
   if (session == nullptr || goes_on_.value_or(true) || !session->manifest.passes.empty()) return opened;

@@ -22,16 +22,16 @@ struct KilledRun {
 class LiveRun {
  public:
   // `folder`: of a run, or of a session.
-  static std::variant<LiveRun, KilledRun, session::Failure> open(const std::filesystem::path& folder);
+  static std::variant<LiveRun, KilledRun, base::Error> open(const std::filesystem::path& folder);
 
   // As it is now.
-  session::Result<session::Session> read();
+  base::Result<session::Session> read();
   // Its launcher is still there, or a process if there is no launcher; asked anew at each read(). Nothing: not known.
   std::optional<bool> goes_on() const { return goes_on_; }
   const std::filesystem::path& folder() const { return folder_; }
 
  private:
-  session::Result<session::Session> read_session();
+  base::Result<session::Session> read_session();
   explicit LiveRun(std::filesystem::path folder) : folder_(std::move(folder)) {}
   std::filesystem::path folder_;
   std::optional<launch::Arena> arena_;

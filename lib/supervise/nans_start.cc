@@ -22,10 +22,10 @@ std::string text_of(const NansOptions& options) {
   return text;
 }
 
-std::optional<session::Failure> write_package(const std::filesystem::path& folder, session::SessionWriter& writer) {
+std::optional<base::Error> write_package(const std::filesystem::path& folder, session::SessionWriter& writer) {
   std::error_code error;
   std::filesystem::create_directory(folder, error);
-  if (error) return session::Failure{"cannot make " + folder.string() + ": " + error.message(), "free some space"};
+  if (error) return base::Error{"cannot make " + folder.string() + ": " + error.message(), "free some space"};
   for (const python::HookModule& module : python::hook_modules()) {
     // Not as modules: an interpreter without our sitecustomize has the folder in its path too.
     const auto file = folder / (std::string(module.name) + ".txt");
@@ -37,8 +37,7 @@ std::optional<session::Failure> write_package(const std::filesystem::path& folde
 
 }  // namespace
 
-session::Result<std::vector<launch::Variable>> start_of_nans(const NansOptions& options,
-                                                             session::SessionWriter& writer) {
+base::Result<std::vector<launch::Variable>> start_of_nans(const NansOptions& options, session::SessionWriter& writer) {
   const std::filesystem::path folder = writer.pass_folder() / session::kPythonFolder;
   if (auto failure = write_package(folder, writer)) return *failure;
   const char* path = std::getenv(kPythonPath);

@@ -19,7 +19,6 @@ struct NansOptions {
 };
 
 // Writes the code. The variables for the command, on top of this process's own environment.
-session::Result<std::vector<launch::Variable>> start_of_nans(const NansOptions& options,
-                                                             session::SessionWriter& writer);
+base::Result<std::vector<launch::Variable>> start_of_nans(const NansOptions& options, session::SessionWriter& writer);
 
 }  // namespace cudadiag::supervise

@@ -26,7 +26,7 @@ class RaceWatch {
   RaceWatch& operator=(const RaceWatch&) = delete;
 
   bool found_any() const { return found_.load(std::memory_order_acquire); }
-  // The target has ended: what it has left is read too, and its device code removed. Called once.
+  // The target has ended: reads the rest, and removes its device code. Call it once.
   session::Races finish();
 
  private:

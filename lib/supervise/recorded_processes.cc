@@ -45,7 +45,7 @@ std::optional<std::string> left_unrecorded(const launch::Arena* arena, const ses
     left.processes += beside;
   }
   if (left.processes == 0) return std::nullopt;
-  const session::Failure failure = session::nothing_recorded_of(left);
+  const base::Error failure = session::nothing_recorded_of(left);
   return failure.what + "; " + failure.hint;
 }
 
@@ -64,7 +64,7 @@ std::vector<std::uint32_t> recording_processes(const launch::Arena& arena) {
   return found;
 }
 
-std::optional<session::Failure> store_areas(const launch::Arena& arena, session::SessionWriter& writer) {
+std::optional<base::Error> store_areas(const launch::Arena& arena, session::SessionWriter& writer) {
   for (std::size_t area = 0; area < arena.claimed(); ++area) {
     const launch::LiveArea live(arena, area);
     const auto header = live.bytes().first(std::min(live.bytes().size(), wire::area::kHeaderSize));

@@ -28,7 +28,7 @@ std::optional<std::string> left_unrecorded(const launch::Arena* arena, const ses
 std::vector<std::uint32_t> recording_processes(const launch::Arena& arena);
 
 // To the folder of the writer's current pass.
-std::optional<session::Failure> store_areas(const launch::Arena& arena, session::SessionWriter& writer);
+std::optional<base::Error> store_areas(const launch::Arena& arena, session::SessionWriter& writer);
 
 // Seconds from `start` (of the epoch) to the first freeze; nothing if no process has frozen.
 std::optional<double> first_freeze(const std::vector<session::Process>& processes, double start);

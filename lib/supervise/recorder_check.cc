@@ -8,14 +8,14 @@
 
 namespace cudadiag::supervise {
 
-session::Result<std::filesystem::path> loadable_recorder() {
+base::Result<std::filesystem::path> loadable_recorder() {
   auto recorder = launch::find_recorder();
-  if (std::holds_alternative<session::Failure>(recorder)) return recorder;
+  if (std::holds_alternative<base::Error>(recorder)) return recorder;
   const std::string path = std::get<std::filesystem::path>(recorder).string();
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return session::Failure{::dlerror(), "install the recorder built for this system"};
+  if (library == nullptr) return base::Error{::dlerror(), "install the recorder built for this system"};
   if (::dlsym(library, "InitializeInjection") == nullptr) {
-    return session::Failure{path + " is no recorder", "reinstall cudadiag"};
+    return base::Error{path + " is no recorder", "reinstall cudadiag"};
   }
   return recorder;
 }

@@ -8,6 +8,6 @@
 namespace cudadiag::supervise {
 
 // The recorder, which was loaded into this process to see that it can be: it stays there and does nothing.
-session::Result<std::filesystem::path> loadable_recorder();
+base::Result<std::filesystem::path> loadable_recorder();
 
 }  // namespace cudadiag::supervise

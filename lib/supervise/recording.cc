@@ -11,6 +11,7 @@
 #include "launch/gpu_processes.h"
 #include "session/host_name.h"
 #include "session/log/logged_history.h"
+#include "session/property.h"
 #include "session/session_reader.h"
 #include "supervise/hang_watch.h"
 #include "supervise/recorded_processes.h"
@@ -34,7 +35,7 @@ std::string iso_time(std::time_t time) {
 bool found_no_memory(const session::Process& process) {
   const auto& errors = process.record.errors;
   return std::any_of(errors.begin(), errors.end(),
-                     [](const session::Error& error) { return error.code == kOutOfMemory; });
+                     [](const session::FailedCall& error) { return error.code == kOutOfMemory; });
 }
 
 // Who else is on the devices where a call found no memory. False: nobody is known.
@@ -42,8 +43,8 @@ bool add_gpu_processes(const session::Session& session, std::vector<session::Gpu
   std::set<std::string> devices;
   for (const session::Process& process : session.processes) {
     if (!found_no_memory(process)) continue;
-    for (const auto& [key, value] : process.record.properties) {
-      if (key.starts_with("device.") && key.ends_with(".pci")) devices.insert(value);
+    for (std::size_t i = 0; !session::pci_bus_id(process.record, i).empty(); ++i) {
+      devices.insert(session::pci_bus_id(process.record, i));
     }
   }
   for (const std::string& device : devices) {
@@ -93,7 +94,7 @@ void Recording::open_folder(std::time_t now) {
   std::optional<std::filesystem::path> output;
   if (options_.output) output = *options_.output;
   auto writer = session::SessionWriter::create(session::roots(output), static_cast<std::uint32_t>(::getpid()), now);
-  if (auto* failure = std::get_if<session::Failure>(&writer)) {
+  if (auto* failure = std::get_if<base::Error>(&writer)) {
     (options_.output ? refusal_ : no_session_) = std::move(*failure);
   } else {
     writer_.emplace(std::move(std::get<session::SessionWriter>(writer)));
@@ -102,7 +103,7 @@ void Recording::open_folder(std::time_t now) {
 
 void Recording::open_memory() {
   auto arena = launch::Arena::create();
-  const auto* failure = std::get_if<session::Failure>(&arena);
+  const auto* failure = std::get_if<base::Error>(&arena);
   if (failure == nullptr) {
     arena_.emplace(std::move(std::get<launch::Arena>(arena)));
   } else if (!launch::fits_in_files()) {
@@ -120,7 +121,7 @@ void Recording::choose_nans_variables() {
     return;
   }
   auto variables = start_of_nans(*options_.nans, *writer_);
-  if (auto* failure = std::get_if<session::Failure>(&variables)) {
+  if (auto* failure = std::get_if<base::Error>(&variables)) {
     refusal_ = std::move(*failure);
   } else {
     variables_ = std::move(std::get<std::vector<launch::Variable>>(variables));
@@ -129,7 +130,7 @@ void Recording::choose_nans_variables() {
 
 void Recording::choose_variables() {
   const auto recorder = launch::find_recorder();
-  if (const auto* failure = std::get_if<session::Failure>(&recorder)) {
+  if (const auto* failure = std::get_if<base::Error>(&recorder)) {
     manifest_.unrecorded = failure->what + "; " + failure->hint;
   }
   if (!manifest_.unrecorded.empty()) return;
@@ -187,8 +188,8 @@ void Recording::read_hang(double seconds) {
   session_.manifest = manifest_;
 }
 
-void Recording::note_failures(std::vector<session::Failure> failures) {
-  for (const session::Failure& failure : failures) manifest_.notes.push_back(failure.what);
+void Recording::note_failures(std::vector<base::Error> failures) {
+  for (const base::Error& failure : failures) manifest_.notes.push_back(failure.what);
   failures_ = std::move(failures);
 }
 
@@ -227,14 +228,14 @@ void Recording::note_end(const RunEnd& end) {
   if (state_) state_->advance();
 }
 
-std::optional<session::Failure> Recording::store_recording() {
-  std::optional<session::Failure> failure;
+std::optional<base::Error> Recording::store_recording() {
+  std::optional<base::Error> failure;
   if (arena_) failure = store_areas(*arena_, *writer_);
   if (!failure && races_) failure = writer_->store_races(*races_);
   return failure;
 }
 
-std::optional<session::Failure> Recording::store_manifest() {
+std::optional<base::Error> Recording::store_manifest() {
   session::Manifest manifest = manifest_;
   if (not_stored_) {
     manifest.notes.push_back("the session is not whole: " + not_stored_->what);
@@ -253,7 +254,7 @@ Stored Recording::store() {
   not_stored_ = store_recording();
   if (not_stored_ && writer_->lacks_room() && full_log_ != nullptr) {
     stored.given_up = full_log_->give_up();
-    for (const session::Failure& given_up : stored.given_up) manifest_.notes.push_back(given_up.what);
+    for (const base::Error& given_up : stored.given_up) manifest_.notes.push_back(given_up.what);
     not_stored_ = store_recording();
   }
   auto failure = store_manifest();
@@ -270,7 +271,7 @@ Stored Recording::store_last() {
   return {};
 }
 
-std::optional<session::Failure> Recording::close() {
+std::optional<base::Error> Recording::close() {
   auto failure = writer_->finish();
   const bool is_first = failure && whole_;
   if (failure) whole_ = false;

@@ -34,14 +34,14 @@ struct RecordingOptions {
 struct RunEnd {
   session::ProcessEnd end;
   std::map<std::uint32_t, session::ProcessEnd> ends;  // by pid, of all that were reaped
-  std::vector<std::uint32_t> outliving;               // pids that go on
+  std::vector<std::uint32_t> outliving;               // pids that still run
   bool interrupted = false;                           // somebody has asked it to end
 };
 
 // The result of storing the session.
 struct Stored {
-  std::vector<session::Failure> given_up;  // logs that made room for the recording
-  std::optional<session::Failure> loss;    // why the session is not whole; told once
+  std::vector<base::Error> given_up;  // logs that made room for the recording
+  std::optional<base::Error> loss;    // why the session is not whole; told once
 };
 
 class Recording {
@@ -50,9 +50,9 @@ class Recording {
   explicit Recording(const RecordingOptions& options);
 
   // Why the target must not be started: it was asked to keep the session where none can be kept.
-  const std::optional<session::Failure>& refusal() const { return refusal_; }
+  const std::optional<base::Error>& refusal() const { return refusal_; }
   // Why no session will be kept.
-  const std::optional<session::Failure>& obstacle_to_keeping() const { return no_session_; }
+  const std::optional<base::Error>& obstacle_to_keeping() const { return no_session_; }
   // A warning about an injection that this recording replaced; empty: there was none.
   const std::string& replaced_injection() const { return replaced_injection_; }
 
@@ -61,7 +61,7 @@ class Recording {
   const session::Manifest& manifest() const { return manifest_; }
   session::Session& session() { return session_; }
   const session::Session& session() const { return session_; }
-  // What is known of the session as it was read last, and of the reruns that were added to it since.
+  // The diagnosis of the session as it was read last, with the reruns that were added to it since.
   diagnose::SessionState& state();
   // Null: there is none, as nothing was found or nothing could be written.
   session::SessionWriter* writer() { return writer_ ? &*writer_ : nullptr; }
@@ -74,7 +74,7 @@ class Recording {
   // All that was recorded is in the session's folder, as far as is known.
   bool is_whole() const { return whole_; }
   // Failures of recordings beside the areas.
-  const std::vector<session::Failure>& failures() const { return failures_; }
+  const std::vector<base::Error>& failures() const { return failures_; }
   // A sentence about processes that could not be recorded, after note_end(); empty: there are none.
   const std::string& unrecorded() const { return unrecorded_; }
 
@@ -89,7 +89,7 @@ class Recording {
   void read_hang(double seconds);
 
   // Before note_end().
-  void note_failures(std::vector<session::Failure> failures);
+  void note_failures(std::vector<base::Error> failures);
   void note_input(bool read) { manifest_.input_read = read; }
   void add_races(session::Races races) { races_ = std::move(races); }
   // The target was ended from here, at this.
@@ -104,7 +104,7 @@ class Recording {
   // After note_end(): stores what is known now and finishes the session's folder.
   Stored store_last();
   // The failure, if the session was whole until then.
-  std::optional<session::Failure> close();
+  std::optional<base::Error> close();
   // Removes the session.
   void discard();
 
@@ -117,9 +117,9 @@ class Recording {
   void choose_nans_variables();
   double seconds_so_far() const;
   void read_areas();
-  std::optional<session::Failure> store_recording();
+  std::optional<base::Error> store_recording();
   // Notes what could not be stored before.
-  std::optional<session::Failure> store_manifest();
+  std::optional<base::Error> store_manifest();
 
   const RecordingOptions& options_;
   std::chrono::steady_clock::time_point started_;
@@ -132,9 +132,9 @@ class Recording {
   std::optional<session::SessionWriter> writer_;
   std::optional<session::Races> races_;
   FullLog* full_log_ = nullptr;
-  std::optional<session::Failure> refusal_, no_session_;
-  std::optional<session::Failure> not_stored_;  // of the recording, when that was last tried
-  std::vector<session::Failure> failures_;
+  std::optional<base::Error> refusal_, no_session_;
+  std::optional<base::Error> not_stored_;  // of the recording, when that was last tried
+  std::vector<base::Error> failures_;
   std::string replaced_injection_, unrecorded_;
   bool whole_ = true;
 };

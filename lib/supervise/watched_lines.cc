@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <optional>
 
+#include "analyse/note_code.h"
 #include "session/plain_file.h"
+#include "session/property.h"
 
 namespace cudadiag::supervise {
 namespace {
@@ -42,7 +44,7 @@ bool was_reached(std::size_t index, const session::Session& session) {
   for (const session::Process& process : session.processes) {
     for (const session::Delivery& delivery : process.deliveries) {
       const bool said = index < delivery.visits.size();
-      if (delivery.kind == "watched" && (!said || delivery.visits[index] > 0)) return true;
+      if (delivery.kind == session::DeliveryKind::watched && (!said || delivery.visits[index] > 0)) return true;
     }
   }
   return false;
@@ -53,8 +55,8 @@ bool has_values(const std::string& text, const session::Session& session) {
   const auto [file, number] = parse(text);
   for (const session::Process& process : session.processes) {
     for (const session::Delivery& delivery : process.deliveries) {
-      const bool there =
-          delivery.kind == "watched" && delivery.file.ends_with(file) && std::to_string(delivery.line) == number;
+      const bool there = delivery.kind == session::DeliveryKind::watched && delivery.file.ends_with(file) &&
+                         std::to_string(delivery.line) == number;
       if (there && !delivery.values.empty()) return true;
     }
   }
@@ -65,11 +67,12 @@ std::string why_unreached(const session::Session& session, const std::string& fi
   if (session.processes.empty()) return "CUDA was not initialised, and lines are watched from then on";
   for (const session::Process& process : session.processes) {
     for (const session::Note& note : process.record.notes) {
-      if (note.code.starts_with("python-hook")) return note.text;
+      const analyse::NoteCode code = analyse::note_code(note.code);
+      if (code == analyse::NoteCode::python_hook || code == analyse::NoteCode::python_hook_off) return note.text;
     }
   }
   const bool hooked = std::any_of(session.processes.begin(), session.processes.end(), [](const auto& process) {
-    return process.record.properties.count("python.hook") > 0;
+    return session::has(process.record, session::Property::python_hook);
   });
   if (!hooked) return "no Python was seen to run once CUDA had been initialised, from when on lines are watched";
   return "lines are watched once CUDA is initialised, where they hold code, in files whose path ends in " + file;

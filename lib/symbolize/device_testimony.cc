@@ -4,8 +4,8 @@
 
 #include "base/demangle.h"
 #include "evidence/core_file.h"
-#include "evidence/debugger_text.h"
 #include "evidence/exceptions.h"
+#include "evidence/tools/debugger_text.h"
 #include "session/notes/witness.h"
 #include "session/session_folders.h"
 #include "wire/core_dump.h"
@@ -18,7 +18,7 @@ bool is_plain_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
 }
 
-DeviceFailure plain(const evidence::Failure& from) {
+DeviceFailure plain(const evidence::DumpedFailure& from) {
   DeviceFailure failure;
   failure.exception = from.exception_name;
   failure.assertion = from.exception == evidence::kAssertion;
@@ -107,7 +107,7 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
   if (pass.debugger) testimony.debugger = debugger_words(session, pass, core);
   if (core.failure) {
     testimony.failure = plain(*core.failure);
-    testimony.failure->dumped = std::make_shared<const evidence::Failure>(*core.failure);
+    testimony.failure->dumped = std::make_shared<const evidence::DumpedFailure>(*core.failure);
     constexpr std::size_t kMostCode = 16u << 20;
     testimony.failure->code = evidence::read_log(session.folder / pass.folder / session::kCodeFile, kMostCode);
   } else if (!core.running.empty()) {

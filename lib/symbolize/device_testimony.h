@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "evidence/assertion_text.h"
-#include "evidence/sanitizer_text.h"
 #include "evidence/testimony.h"
+#include "evidence/tools/assertion_text.h"
+#include "evidence/tools/sanitizer_text.h"
 #include "session/session.h"
 
 namespace cudadiag::symbolize {
@@ -37,7 +37,7 @@ struct DeviceFailure {
   std::string kernel, mangled;                   // empty: not known
   std::optional<Dim3> grid, block_dim;
   // The dump's own words for the threads that failed, and nvdisasm's text of their kernel; null, empty: not known.
-  std::shared_ptr<const evidence::Failure> dumped;
+  std::shared_ptr<const evidence::DumpedFailure> dumped;
   std::string code;
   std::optional<std::uint64_t> grid_id;  // opaque; the launch's number in its process on drivers that were looked at
 };

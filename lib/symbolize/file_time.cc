@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "session/property.h"
+
 namespace cudadiag::symbolize {
 namespace {
 
@@ -36,9 +38,8 @@ bool written_since_end(const std::string& file, const session::ProcessRecord& re
 
 std::string absolute_file(const std::string& file, const session::ProcessRecord& record) {
   if (file.empty() || file.starts_with('<') || file.starts_with('/')) return file;
-  const auto cwd = record.properties.find("cwd");
-  if (cwd == record.properties.end() || cwd->second.empty()) return file;
-  return (std::filesystem::path(cwd->second) / file).lexically_normal().string();
+  const std::string& cwd = session::value_of(record, session::Property::cwd);
+  return cwd.empty() ? file : (std::filesystem::path(cwd) / file).lexically_normal().string();
 }
 
 std::vector<std::string> rewritten_files(const session::Session& session) {

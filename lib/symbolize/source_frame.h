@@ -33,16 +33,19 @@ struct SourceStack {
   std::vector<NativeFrame> native;  // innermost first, inlined frames expanded; ends where the interpreter begins
 };
 
-struct Location {
-  std::string file;
-  int line = 0;  // 0: not known
-  std::string function;
-  std::string language;                 // "python", "c++"
-  std::string module;                   // native without line information: where the address lies; else empty
-  std::uint64_t offset = 0;             // likewise, where its function is not known either
-  bool folded = false;                  // NativeFrame::folded
-  std::vector<Location> called_from{};  // the user's next outer line, where this has none; one at most
+enum class Language : std::uint8_t { unknown, python, cplusplus, cuda };
 
+struct Location {
+  std::string file, function;
+  Language language = Language::unknown;
+  std::string source{};                 // text of the line; empty: it was not read
+  std::string module{};                 // native without line information: where the address lies; else empty
+  int line = 0;                         // 0: not known
+  std::uint64_t offset = 0;             // in the module, where its function is not known either
+  std::vector<Location> called_from{};  // the user's next outer line, where this has none; one at most
+  bool folded = false;                  // NativeFrame::folded
+
+  // The line to show. If it is not the location's own, the report says so.
   const Location& nearest() const { return called_from.empty() ? *this : called_from.front(); }
   bool known() const { return nearest().line > 0; }
 };

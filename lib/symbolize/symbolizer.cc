@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "session/library_paths.h"
+#include "session/property.h"
 #include "symbolize/elf_module.h"
 #include "symbolize/file_time.h"
 #include "symbolize/python_line_table.h"
@@ -20,10 +21,8 @@ namespace {
 std::vector<std::string> interpreters(const session::Session& session) {
   std::vector<std::string> folders;
   for (const session::Process& process : session.processes) {
-    std::vector<std::string> paths = {process.argv.empty() ? "" : process.argv.front()};
-    const auto exe = process.record.properties.find("exe");
-    if (exe != process.record.properties.end()) paths.push_back(exe->second);
-    for (const std::string& path : paths) {
+    const std::string& exe = session::value_of(process.record, session::Property::exe);
+    for (const std::string& path : {process.argv.empty() ? std::string() : process.argv.front(), exe}) {
       if (session::is_interpreter(path)) folders.push_back(std::filesystem::path(path).parent_path().string());
     }
   }
@@ -201,7 +200,7 @@ void Symbolizer::State::note_missing_lines(const SourceStack& stack) {
 
 // JAX hands work on to threads of its runtime. Nothing ties the launch to the Python line that dispatched it.
 void Symbolizer::State::note_foreign_thread(const session::ProcessRecord& record, const SourceStack& stack) {
-  if (!stack.python.empty() || !record.properties.contains("python")) return;
+  if (!stack.python.empty() || !session::has(record, session::Property::python)) return;
   const bool by_jax = std::any_of(stack.native.begin(), stack.native.end(), [](const NativeFrame& frame) {
     return frame.module.find("/jaxlib/") != std::string::npos ||
            frame.module.find("/jax_plugins/") != std::string::npos;
@@ -235,9 +234,17 @@ TrueLine Symbolizer::true_line(const SourceStack& stack, std::string_view kernel
 
 std::string Symbolizer::why_unknown(const std::string& module) const { return state_->why_unknown(module); }
 
+bool Symbolizer::lacks_line_information(const Location& location) const {
+  return location.line == 0 && !location.module.empty() && location.file.empty() && !location.folded &&
+         why_unknown(location.module).empty() && state_->missing_file(location.module).empty();
+}
+
 std::string Symbolizer::why_no_line(const Location& location) const {
   if (location.line > 0 || location.module.empty()) return "";
   const std::string name = std::filesystem::path(location.module).filename().string();
+  if (lacks_line_information(location)) {
+    return (state_->has_lines(location.module) ? "that part of " : "") + name + " has no line information";
+  }
   if (const std::string why = why_unknown(location.module); !why.empty()) {
     return name + " " + why + ": its functions and lines are not known";
   }
@@ -246,9 +253,7 @@ std::string Symbolizer::why_no_line(const Location& location) const {
     return std::filesystem::path(missing).filename().string() +
            ", which describes what is inlined there, was not found";
   }
-  if (location.folded) return "the linker made one of functions of identical code";
-  return state_->has_lines(location.module) ? "that part of " + name + " has no line information"
-                                            : name + " has no line information";
+  return "the linker made one of functions of identical code";
 }
 
 const std::vector<std::string>& Symbolizer::notes() const { return state_->notes; }

@@ -42,6 +42,9 @@ class Symbolizer {
   // known". Empty: it has one.
   std::string why_no_line(const Location& location) const;
 
+  // The module was built without line information, or this part of it was.
+  bool lacks_line_information(const Location& location) const;
+
   // Modules that changed, lost line information and the like; each once.
   const std::vector<std::string>& notes() const;
 

@@ -15,7 +15,7 @@ struct Start {
   CallSites::Function function = CallSites::kNotKnown;
 };
 
-// The module that defines `name`. Of several others none is taken: the dynamic linker's choice was not recorded.
+// The module that defines `name`. Null if several do: the dynamic linker's choice was not recorded.
 Start definition_of(const std::string& name, const std::vector<ElfModule*>& first, const Modules& others) {
   const auto in = [&](ElfModule* module) -> Start {
     const CallSites& sites = module->call_sites();

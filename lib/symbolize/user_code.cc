@@ -145,11 +145,13 @@ void mark_native(std::vector<NativeFrame>& native, std::string_view launched, co
   }
 }
 
-Location location_of(const PythonFrame& frame) { return {frame.file, frame.line, frame.function, "python", "", 0}; }
+Location location_of(const PythonFrame& frame) {
+  return {frame.file, frame.function, Language::python, "", "", frame.line};
+}
 
 Location location_of(const NativeFrame& frame) {
   const bool has_line = frame.line > 0;
-  Location location{frame.file, frame.line, frame.function, "c++", has_line ? "" : frame.module, 0};
+  Location location{frame.file, frame.function, Language::cplusplus, "", has_line ? "" : frame.module, frame.line};
   if (!has_line && frame.function.empty()) location.offset = frame.offset;
   location.folded = frame.folded;
   return location;

@@ -1,4 +1,4 @@
-// The one place that says which code is the user's own, and so which line of a stack is the true one.
+// Decides which code is the user's own, and so which line of a stack is the true one.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class UserCode {
   // Below /usr/local/lib, or in the folder of libraries beside an interpreter's own, as conda installs them, and the
   // user said nothing of it: without line information that is not what its user works on.
   bool is_installed(std::string_view module) const;
-  // By the source that the code stands in, else by its module.
+  // By the source file of the code, else by its module.
   bool native(const NativeFrame& frame) const;
 
  private:

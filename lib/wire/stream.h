@@ -2,7 +2,7 @@
 //
 // A stream's entry i owns marker i: a 32-bit word in host memory to which the GPU writes ordinals, in
 // stream order, behind operations ("everything up to this ordinal is finished"). Handles are reused by
-// the driver, so an entry stands for one life of one stream and is told apart by its index alone.
+// the driver, so an entry is one life of one stream, and only its index identifies it.
 #pragma once
 
 #include <cstdint>

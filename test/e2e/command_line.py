@@ -266,7 +266,7 @@ def reader_of_the_latest_session_says_that_a_newer_run_goes_on(machine):
     expect(run.stdout.readline(), "ready\n", "first line")
     for command, part in (("report", "illegal memory access (700)"), ("dump", str(older)), ("bisect", "[proven]")):
         shown = expect_success(machine.cudadiag(command))
-        expect_in("a newer run goes on, of which there is no report yet (cudadiag status ", shown.stderr, command)
+        expect_in("a newer run has not ended and has no report yet (cudadiag status ", shown.stderr, command)
         expect_in(f"; this is {older}\n", shown.stderr, command)
         expect_in(part, shown.stdout, command)
     shutil.rmtree(older)
@@ -281,9 +281,9 @@ def session_of_a_run_that_goes_on_is_said_to_be_one(machine):
     (name,) = machine.sessions()
     session = machine.state / "cudadiag" / name.removesuffix(".incomplete")
     shown = expect_success(machine.cudadiag("report", session.name)).stdout
-    expect(shown, "cudadiag: cannot tell whether CUDA failed in this session: its run goes on: cudadiag status "
+    expect(shown, "cudadiag: cannot tell whether CUDA failed in this session: its run has not ended: cudadiag status "
            f"{session}\n", "report")
-    expect(_refused(machine, "bisect", session.name), f"its run goes on: cudadiag status {session}; once it has ended: "
+    expect(_refused(machine, "bisect", session.name), f"its run has not ended: cudadiag status {session}; once it has ended: "
            f"cudadiag bisect {session}", "bisect")
     run.communicate("\n")
 
@@ -363,7 +363,7 @@ def what_a_killed_launcher_recorded_is_said_to_be_lost(machine):
     lost = "its cudadiag run was killed, and what it had recorded is lost"
     expect(expect_success(machine.cudadiag("report", newest)).stdout,
            f"cudadiag: cannot tell whether CUDA failed in this session: {lost}\n", "report of the one that was lost")
-    expect(_refused(machine, "bisect", newest), f"{lost}: record it again, with the reruns, by cd {machine.folder} && "
+    expect(_refused(machine, "bisect", newest), f"{lost}: record it again, with reruns: cd {machine.folder} && "
            "cudadiag run -- sh -c 'echo ready; read line'", "bisect of it")
     for command in ("status", "top"):
         expect(_refused(machine, command, newest), f"the run of {newest} was not finished: {lost}; cudadiag list shows "

@@ -512,6 +512,6 @@ def calls_that_were_refused_are_not_unfinished(machine):
     machine.run(machine.build / "targets/third_of_ten")
     text = expect_success(machine.cudadiag("status")).stdout
     expect_in(": at operation 3 of 10 issued", text, "the stream that failed")
-    expect_in("\n    and 7 more behind\n", text, "what waits behind it")
+    expect_in("\n    and 7 more after it\n", text, "what waits behind it")
     assert "default stream" not in text, "the copy that was refused is shown: " + text
     expect_in("\n  a sticky error, since which nothing is recorded: see cudadiag report\n", text, "what it is about")

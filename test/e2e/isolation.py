@@ -383,7 +383,7 @@ def rerun_has_no_descriptor_of_the_first_run(machine):
     with Place(machine) as place:
         count, result = _changed(machine, place, "writes_to_an_inherited_descriptor")
         expect(count, 1, "lines that were written")
-        expect_in("before it came to this call", result.stderr, "what came of the rerun")
+        expect_in("before it reached this call", result.stderr, "what came of the rerun")
 
 
 def rerun_shares_no_memory_with_others(machine):

@@ -106,7 +106,7 @@ def a_race_is_told_with_both_lines_and_the_missing_edge(machine):
     text = " ".join(result.stderr.split())
     expect_in("race between two streams: ", text, "headline")
     expect_in("never waited for stream 0x", text, "missing edge")
-    expect_in("cuEventRecord(event, first) behind the first one and cuStreamWaitEvent(second, event, 0) before the second",
+    expect_in("cuEventRecord(event, first) after the first one and cuStreamWaitEvent(second, event, 0) before the second",
               finding["fix"][0], "fix, in the words of the API that the program uses")
     if len(result.stderr.splitlines()) > 22:
         raise AssertionError(f"more than 22 lines:\n{result.stderr}")
@@ -181,7 +181,7 @@ def pairs_that_a_rerun_cannot_judge_leave_no_session(machine):
     expect_in("100 unordered pairs of kernels on the same memory are not told", first, "first run")
     expect_in("running the command again to see which operations race: usually 1 run", announced, "announcement")
     expect(count, "cudadiag: the command ran 2 times in all", "count")
-    expect_in("leaves it at that: 100 unordered pairs", second, "rerun")
+    expect_in("cannot tell: 100 unordered pairs", second, "rerun")
     expect(machine.sessions(), [], "sessions")
     kept = machine.cudadiag("races", "--rerun=auto", "-o", "kept", "--", *program("racing.py", "kernels"), timeout=60)
     expect(kept.returncode, 0, "status")

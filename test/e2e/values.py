@@ -64,7 +64,7 @@ def program_that_goes_another_way_while_values_are_taken_is_rerun_without(machin
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     short, passed = "ended before it reached this call", "did not fail"
     for plan, first, outcome, said in (
-            (FAULT, 0, short, "ended with status 1 before it came to the failing call"),
+            (FAULT, 0, short, "ended with status 1 before it reached the failing call"),
             (f"{FAULT} run=1; {FAULT} run=3-", 9, passed, passed)):
         machine.plan(plan)
         machine.runs.unlink(missing_ok=True)

@@ -1,5 +1,5 @@
 // Feeds the search for assertions in what a target printed.
-#include "evidence/assertion_text.h"
+#include "evidence/tools/assertion_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto found = cudadiag::evidence::assertions_in({reinterpret_cast<const char*>(data), size});

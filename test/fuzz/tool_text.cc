@@ -1,6 +1,6 @@
 // Feeds what other programs print: the first byte says whether compute-sanitizer or cuda-gdb.
-#include "evidence/debugger_text.h"
-#include "evidence/sanitizer_text.h"
+#include "evidence/tools/debugger_text.h"
+#include "evidence/tools/sanitizer_text.h"
 
 using namespace cudadiag;
 

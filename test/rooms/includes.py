@@ -21,10 +21,11 @@ MAY_INCLUDE = {
     "symbolize": {"session", "evidence", "wire", "base"},
     "analyse": {"session", "wire", "base"},
     "races": {"sass", "session", "wire"},
-    "diagnose/causes": set(),
-    "diagnose": {"analyse", "symbolize", "diagnose/causes", "evidence", "sass", "session", "wire", "base"},
-    "supervise": {"launch", "python", "session", "diagnose", "analyse", "symbolize", "races", "evidence", "sass", "wire", "base"},
-    "report": {"diagnose", "analyse", "symbolize", "diagnose/causes", "evidence", "sass", "session", "wire", "base"},
+    "diagnose/facts": {"analyse", "symbolize", "session", "base"},
+    "diagnose/causes": {"diagnose/facts", "session"},
+    "diagnose": {"analyse", "symbolize", "diagnose/facts", "diagnose/causes", "evidence", "sass", "session", "wire", "base"},
+    "supervise": {"launch", "python", "session", "diagnose", "diagnose/facts", "analyse", "symbolize", "races", "evidence", "sass", "wire", "base"},
+    "report": {"diagnose", "analyse", "symbolize", "diagnose/facts", "diagnose/causes", "evidence", "sass", "session", "wire", "base"},
 }
 
 # In the order of the table in lib/README.md: the act, and a sentence each.
@@ -41,6 +42,7 @@ ROOMS = {
     "symbolize": ("read", "Native, Python and device lines. Decides whose code a frame is."),
     "analyse": ("diagnose", "The first failure, its candidates and grade; hangs, ranks, allocations."),
     "races": ("diagnose", "The order between streams, and the memory that each operation uses."),
+    "diagnose/facts": ("diagnose", "The types of a finding that causes and writers share: location, argument, memory."),
     "diagnose/causes": ("diagnose", "The tables of causes, a file for each family."),
     "diagnose": ("diagnose", "The `Diagnosis` of one state of a session: findings, notes, passes; also `status`."),
     "report": ("report", "Writes a `Diagnosis` as text, JSON, SARIF and HTML."),

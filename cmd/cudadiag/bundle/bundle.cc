@@ -17,7 +17,7 @@
 #include "bundle/tarball.h"
 #include "report/json.h"
 #include "report/memory_text.h"
-#include "report/redaction.h"
+#include "report/sharing/redaction.h"
 #include "report/text.h"
 #include "session/host_name.h"
 #include "session/plain_file.h"

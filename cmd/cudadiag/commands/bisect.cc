@@ -18,14 +18,15 @@
 #include "base/demangle.h"
 #include "base/printable.h"
 #include "commands/commands.h"
+#include "diagnose/facts/place.h"
 #include "diagnose/kernel_name.h"
-#include "diagnose/place.h"
 #include "diagnose/words.h"
 #include "options/code_rules.h"
 #include "options/command_line.h"
 #include "options/shared_options.h"
 #include "run/rerun_speech.h"
 #include "session/ownership.h"
+#include "session/property.h"
 #include "session/session_reader.h"
 #include "sessions/findings.h"
 #include "sessions/session_choice.h"
@@ -56,8 +57,8 @@ constexpr std::size_t kLongestName = 4096;
 constexpr std::size_t kKernelColumns = 60;
 
 using analyse::RerunWindow;
-using session::Failure;
-using session::Result;
+using base::Error;
+using base::Result;
 
 // "a, b and 3 more"
 std::string first_of(const std::vector<std::string>& names) {
@@ -67,7 +68,7 @@ std::string first_of(const std::vector<std::string>& names) {
   return names.size() > kMost ? fmt::format("{} and {} more", text, names.size() - kMost) : text;
 }
 
-Failure not_recorded(const char* what, const std::vector<std::string>& recorded) {
+Error not_recorded(const char* what, const std::vector<std::string>& recorded) {
   return {"nothing that was recorded was issued there",
           recorded.empty() ? "name what is to be waited for otherwise: cudadiag bisect --help"
                            : fmt::format("{}: {}", what, first_of(recorded))};
@@ -78,7 +79,7 @@ Result<RerunWindow> window_of_kernel(const session::Session& session, const std:
   try {
     expression = std::regex(pattern);
   } catch (const std::regex_error& error) {
-    return Failure{"--kernel " + pattern + " is not a regular expression: " + error.what(), ""};
+    return Error{"--kernel " + pattern + " is not a regular expression: " + error.what(), ""};
   }
   std::vector<std::string> recorded;
   const auto matches = [&](const session::Process& process, const session::Site& site) {
@@ -123,7 +124,7 @@ Result<RerunWindow> window_of_line(const session::Session& session, const std::s
   const std::size_t colon = place.rfind(':');
   int line = 0;
   if (colon != std::string::npos) std::from_chars(place.data() + colon + 1, place.data() + place.size(), line);
-  if (line <= 0) return Failure{"--site " + place + " is not FILE:LINE", "for example --site train.py:41"};
+  if (line <= 0) return Error{"--site " + place + " is not FILE:LINE", "for example --site train.py:41"};
   const std::string file = place.substr(0, colon);
   const auto names = [&](const std::string& path, int at) {
     return at == line && (path == file || path.ends_with("/" + file));
@@ -166,11 +167,11 @@ Result<RerunWindow> window_of_launch(const session::Session& session, std::uint6
   }
   if (const auto most = most_issued(session); most && wanted > *most) {
     const char* who = session.processes.size() > 1 ? "no process of the run issued more than" : "the run issued";
-    return Failure{fmt::format("there is no operation {}: {} {}", wanted, who, diagnose::thousands(*most)),
-                   "cudadiag dump lists them"};
+    return Error{fmt::format("there is no operation {}: {} {}", wanted, who, diagnose::thousands(*most)),
+                 "cudadiag dump lists them"};
   }
-  return Failure{fmt::format("operation {} is not in the record: it keeps the latest ones", wanted),
-                 "name its line with --site, or its kernel with --kernel"};
+  return Error{fmt::format("operation {} is not in the record: it keeps the latest ones", wanted),
+               "name its line with --site, or its kernel with --kernel"};
 }
 
 // Nothing: the analysis says what to wait for.
@@ -185,12 +186,12 @@ Result<std::optional<RerunWindow>> window_by_hand(const session::Session& sessio
   } else {
     return std::nullopt;
   }
-  if (auto* failure = std::get_if<Failure>(&window)) return *failure;
+  if (auto* failure = std::get_if<Error>(&window)) return *failure;
   return std::move(std::get<RerunWindow>(window));
 }
 
 std::string run_again(const std::vector<std::string>& words, const std::string& directory) {
-  std::string command = "record it again, with the reruns, by ";
+  std::string command = "record it again, with reruns: ";
   if (!directory.empty()) command += "cd " + diagnose::shell_word(directory) + " && ";
   command += "cudadiag run --";
   for (const std::string& word : words) command += ' ' + diagnose::shell_word(word);
@@ -205,7 +206,7 @@ std::string command_line(const session::Manifest& manifest) {
 }
 
 // The command would run with the rights of whoever asks, and somebody else may have written it.
-Failure refusal(const session::Session& session, const std::string& why) {
+Error refusal(const session::Session& session, const std::string& why) {
   return {
       "not run, as the session may be somebody else's: " + why + ". It would run: " + command_line(session.manifest),
       "if you trust that, cudadiag bisect --foreign " + diagnose::shell_word(session.folder.string())};
@@ -221,8 +222,7 @@ std::string no_reruns_of(const session::Session& session) {
   const std::string why = "no cudadiag run finished this session, so how its program was started is not known: ";
   for (const session::Process& process : session.processes) {
     if (process.argv.empty()) continue;
-    const auto directory = process.record.properties.find("cwd");
-    return why + run_again(process.argv, directory == process.record.properties.end() ? "" : directory->second);
+    return why + run_again(process.argv, session::value_of(process.record, session::Property::cwd));
   }
   return why + "record it again with cudadiag run";
 }
@@ -268,14 +268,14 @@ void print_report(diagnose::SessionState& state, report::Verbosity verbosity, bo
 
 int carry_out(const BisectOptions& options) {
   const auto folder = choose_session(options.output, options.session);
-  if (const auto* failure = std::get_if<Failure>(&folder)) return say(*failure), kOwnFailure;
+  if (const auto* failure = std::get_if<Error>(&folder)) return say(*failure), kOwnFailure;
   if (const auto& found = std::get<std::filesystem::path>(folder); session::run_goes_on(found)) {
     const std::string name = diagnose::shell_word(session::finished_name(found).string());
-    return say("its run goes on: cudadiag status " + name + "; once it has ended: cudadiag bisect " + name),
+    return say("its run has not ended: cudadiag status " + name + "; once it has ended: cudadiag bisect " + name),
            kOwnFailure;
   }
   auto opened = session::open_session(std::get<std::filesystem::path>(folder));
-  if (const auto* failure = std::get_if<Failure>(&opened)) return say(*failure), kOwnFailure;
+  if (const auto* failure = std::get_if<Error>(&opened)) return say(*failure), kOwnFailure;
   auto& session = std::get<session::Session>(opened);
   if (const auto unknown = unknown_path(options.code_rules, &session)) return say(*unknown), kOwnFailure;
   session.manifest.code_rules.insert(session.manifest.code_rules.end(), options.code_rules.begin(),
@@ -288,7 +288,7 @@ int carry_out(const BisectOptions& options) {
     return say(refusal(session, why)), kOwnFailure;
   }
   auto window = window_by_hand(session, options);
-  if (const auto* failure = std::get_if<Failure>(&window)) return say(*failure), kOwnFailure;
+  if (const auto* failure = std::get_if<Error>(&window)) return say(*failure), kOwnFailure;
   supervise::RerunPlan plan{options.rerun};
   plan.window = std::get<std::optional<RerunWindow>>(window);
   // Everything can be waited for in a run without a failure too: to see whether waiting changes it.
@@ -301,12 +301,12 @@ int carry_out(const BisectOptions& options) {
     const launch::Input input;
     // Without it a rerun would be another program's, and what it shows nothing of this one.
     if (session.manifest.input_read && !input.is_lasting()) {
-      return say(Failure{"the command read its standard input, which its reruns need again, from a file",
-                         diagnose::bisect_command(session.folder.string(), true)}),
+      return say(Error{"the command read its standard input, which its reruns need again, from a file",
+                       diagnose::bisect_command(session.folder.string(), true)}),
              kOwnFailure;
     }
     auto writer = session::SessionWriter::reopen(session.folder);
-    if (const auto* failure = std::get_if<Failure>(&writer)) return say(*failure), kOwnFailure;
+    if (const auto* failure = std::get_if<Error>(&writer)) return say(*failure), kOwnFailure;
     launch::SignalRelay relay;
     launch::ignore_signal_here(SIGXFSZ);
     plan.reach = options.reach;
@@ -332,7 +332,7 @@ void add_windows(CLI::App* command, BisectOptions& bisect) {
       add_number(command, "--launch", bisect.launch, std::uint64_t{1}, UINT64_MAX, "number from 1 on", "N",
                  "the operation with this number in the first run"),
       add_text(command, "--kernel", bisect.kernel, "REGEX", "kernels whose name this regular expression matches"),
-      add_text(command, "--site", bisect.site, "FILE:LINE", "operations issued by way of this line")->check(a_line())};
+      add_text(command, "--site", bisect.site, "FILE:LINE", "operations issued from this line")->check(a_line())};
   for (std::size_t i = 0; i < windows.size(); ++i) {
     windows[i]->group("What to wait for (at most one)");
     for (std::size_t other = 0; other < i; ++other) windows[i]->excludes(windows[other]);

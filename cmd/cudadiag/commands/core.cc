@@ -58,7 +58,7 @@ int carry_out(const CoreOptions& options) {
   const std::string& file = options.file;
   const auto read = evidence::read_core(file);
   if (const auto* failure = std::get_if<evidence::Unreadable>(&read)) {
-    return say(session::Failure{failure->what, failure->hint}), kOwnFailure;
+    return say(base::Error{failure->what, failure->hint}), kOwnFailure;
   }
   const auto& testimony = std::get<evidence::Testimony>(read);
   std::string instruction;

@@ -56,7 +56,7 @@ class Checklist {
 // Whether it works.
 bool check_recorder(Checklist& checks) {
   const auto recorder = supervise::loadable_recorder();
-  if (const auto* failure = std::get_if<session::Failure>(&recorder)) {
+  if (const auto* failure = std::get_if<base::Error>(&recorder)) {
     checks.bad("recorder", failure->what, failure->hint);
     return false;
   }
@@ -110,8 +110,8 @@ std::string why_taken(const std::filesystem::path& file, const std::vector<std::
 
 // `lacking`: what it cannot be tried without; empty: nothing.
 void check_cupti(Checklist& checks, const std::string& lacking) {
-  const std::string install =
-      std::string(analyse::remedy_for("cupti-not-found")) + "; a program that brings its own (PyTorch does) needs none";
+  const std::string install = std::string(analyse::remedy_for(analyse::NoteCode::cupti_not_found)) +
+                              "; a program that brings its own (PyTorch does) needs none";
   const auto python3 = launch::find_command("python3");
   const std::vector<std::string> python = python3.path.empty() ? std::vector<std::string>{} : std::vector{python3.path};
   const auto found = launch::find_cupti(python);
@@ -125,9 +125,9 @@ void check_cupti(Checklist& checks, const std::string& lacking) {
   if (!taken.problem.empty()) {
     const char* remedy = analyse::remedy_for(taken.note);
     checks.bad("CUPTI", taken.problem,
-               taken.note.empty()                                     ? "see what cudadiag run -- COMMAND says"
-               : remedy == nullptr || taken.note == "cupti-not-found" ? install
-                                                                      : remedy);
+               taken.note == analyse::NoteCode::other ? "see what cudadiag run -- COMMAND says"
+               : remedy == nullptr || taken.note == analyse::NoteCode::cupti_not_found ? install
+                                                                                       : remedy);
   } else {
     checks.good("CUPTI", taken.path + " (version " + taken.version + ") is taken: " + why_taken(taken.path, python) +
                              "; a program that has loaded one itself keeps that");
@@ -154,7 +154,7 @@ void check_tools(Checklist& checks) {
 
 void check_memory(Checklist& checks) {
   auto arena = launch::Arena::create();
-  if (const auto* failure = std::get_if<session::Failure>(&arena)) {
+  if (const auto* failure = std::get_if<base::Error>(&arena)) {
     return checks.bad("memory", failure->what, failure->hint);
   }
   const std::string path = std::get<launch::Arena>(arena).path();
@@ -182,7 +182,7 @@ void check_reruns(Checklist& checks) {
 void check_sessions(Checklist& checks) {
   const auto roots = session::roots(std::nullopt);
   if (roots.empty()) return checks.bad("sessions", "there is no folder for sessions", "set CUDADIAG_DIR");
-  std::optional<session::Failure> first;
+  std::optional<base::Error> first;
   for (const session::Root& root : roots) {
     const auto obstacle = session::obstacle_in(root);
     if (!obstacle && !first) return checks.known("sessions", root.folder.string());

@@ -128,7 +128,7 @@ void dump_operations(const session::Process& process) {
 }
 
 void dump_errors(const ProcessRecord& r) {
-  for (const session::Error& e : r.errors) {
+  for (const session::FailedCall& e : r.errors) {
     std::printf("error serial=%" PRIu64
                 " code=%u domain=%u flags=%u call=%s outer=%s outer_code=%u site=%u stream=%d "
                 "context=%d tid=%u ticks=%" PRIu64,
@@ -234,9 +234,9 @@ void dump_graphs(const ProcessRecord& r) {
 
 int carry_out(const DumpOptions& options) {
   const auto folder = choose_session(options.output, options.session);
-  if (const auto* failure = std::get_if<session::Failure>(&folder)) return say(*failure), kOwnFailure;
+  if (const auto* failure = std::get_if<base::Error>(&folder)) return say(*failure), kOwnFailure;
   const auto opened = session::open_session(std::get<std::filesystem::path>(folder));
-  if (const auto* failure = std::get_if<session::Failure>(&opened)) return say(*failure), kOwnFailure;
+  if (const auto* failure = std::get_if<base::Error>(&opened)) return say(*failure), kOwnFailure;
   const auto& session = std::get<session::Session>(opened);
   std::printf("session %s\n", session.folder.c_str());
   for (const std::string& note : session.manifest.notes)

@@ -30,12 +30,12 @@ std::string quoted(const std::string& text) {
 
 int carry_out(const EnvOptions& options) {
   const auto recorder = launch::find_recorder();
-  if (const auto* failure = std::get_if<session::Failure>(&recorder)) return say(*failure), kOwnFailure;
+  if (const auto* failure = std::get_if<base::Error>(&recorder)) return say(*failure), kOwnFailure;
   std::optional<std::filesystem::path> root;
   if (options.output) root = *options.output;
   auto writer =
       session::SessionWriter::create(session::roots(root), static_cast<std::uint32_t>(::getpid()), std::time(nullptr));
-  if (const auto* failure = std::get_if<session::Failure>(&writer)) return say(*failure), kOwnFailure;
+  if (const auto* failure = std::get_if<base::Error>(&writer)) return say(*failure), kOwnFailure;
   for (const std::string& missing : launch::missing_cupti()) say(missing + ": " + launch::kCorrectCupti);
   const auto& created = std::get<session::SessionWriter>(writer);
   for (const launch::Variable& variable :

@@ -23,41 +23,41 @@ namespace cudadiag::command {
 namespace {
 
 namespace fs = std::filesystem;
-using session::Failure;
+using base::Error;
 
 struct Selection {
   std::vector<std::string> wanted;
   std::optional<std::string> output;
 };
 
-std::optional<Failure> keep_one(const fs::path& folder) {
+std::optional<Error> keep_one(const fs::path& folder) {
   if (session::keep(folder)) return std::nullopt;
-  return Failure{"cannot mark " + folder.string() + " as kept: " + std::strerror(errno), ""};
+  return Error{"cannot mark " + folder.string() + " as kept: " + std::strerror(errno), ""};
 }
 
-std::optional<Failure> remove_one(const fs::path& folder) {
+std::optional<Error> remove_one(const fs::path& folder) {
   if (session::is_being_written(folder)) {
-    return Failure{folder.string() + " is not removed: its run goes on", "remove it once the run has ended"};
+    return Error{folder.string() + " is not removed: its run goes on", "remove it once the run has ended"};
   }
   const bool whole = session::remove_session(folder);
   session::mend_latest(folder.parent_path());
   if (whole) return std::nullopt;
-  return Failure{"not all of " + folder.string() + " was removed: it holds files that cudadiag did not write",
-                 "look at them, then rm -r the folder"};
+  return Error{"not all of " + folder.string() + " was removed: it holds files that cudadiag did not write",
+               "look at them, then rm -r the folder"};
 }
 
 // All are found before the first is removed: numbers change with each.
-int carry_out(const Selection& selection, const std::function<std::optional<Failure>(const fs::path&)>& deed) {
+int carry_out(const Selection& selection, const std::function<std::optional<Error>(const fs::path&)>& deed) {
   std::optional<fs::path> root;
   if (selection.output) root = *selection.output;
   const auto roots = session::roots_to_read(root);
   std::vector<fs::path> folders;
   for (const std::string& wanted : selection.wanted) {
     const auto found = session::find_session(roots, wanted);
-    if (const auto* failure = std::get_if<Failure>(&found)) return say(*failure), kOwnFailure;
+    if (const auto* failure = std::get_if<Error>(&found)) return say(*failure), kOwnFailure;
     const fs::path& folder = std::get<fs::path>(found);
     if (!session::is_session(folder)) {
-      return say(Failure{folder.string() + " is not a session of yours", "cudadiag list shows them"}), kOwnFailure;
+      return say(Error{folder.string() + " is not a session of yours", "cudadiag list shows them"}), kOwnFailure;
     }
     folders.push_back(folder);
   }
@@ -69,7 +69,7 @@ int carry_out(const Selection& selection, const std::function<std::optional<Fail
 }
 
 void add(CLI::App& app, int& status, const char* name, const char* what,
-         std::optional<Failure> (*deed)(const fs::path&)) {
+         std::optional<Error> (*deed)(const fs::path&)) {
   auto selection = std::make_shared<Selection>();
   auto* command = app.add_subcommand(name, what);
   command->add_option("SESSION", selection->wanted, "number in cudadiag list, name, its beginning, or folder")

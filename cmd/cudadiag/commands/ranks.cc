@@ -65,12 +65,12 @@ std::vector<fs::path> each_once(const std::vector<fs::path>& folders) {
 }
 
 // Sessions; those of a folder by name.
-session::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) {
+base::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) {
   std::vector<std::string> wanted = options.sessions;
   if (wanted.empty() && options.output) wanted.push_back(*options.output);
   if (wanted.empty()) {
-    return session::Failure{"no sessions were named",
-                            "name those of the job, or the folder that its launchers were given with -o"};
+    return base::Error{"no sessions were named",
+                       "name those of the job, or the folder that its launchers were given with -o"};
   }
   std::vector<fs::path> found;
   for (const std::string& word : wanted) {
@@ -78,37 +78,36 @@ session::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) 
     const fs::path path = word;
     if (!fs::is_directory(path, error) || session::holds_recording(path)) {
       const auto one = choose_session(options.output, word);
-      if (const auto* failure = std::get_if<session::Failure>(&one)) return *failure;
+      if (const auto* failure = std::get_if<base::Error>(&one)) return *failure;
       found.push_back(std::get<fs::path>(one));
       continue;
     }
     if (auto failure = session::unreadable(path)) return *failure;
     const std::vector<fs::path> all = session::recordings_in(path);
-    if (all.empty())
-      return session::Failure{"there is no session in " + word, "give -o " + word + " to every launcher"};
+    if (all.empty()) return base::Error{"there is no session in " + word, "give -o " + word + " to every launcher"};
     for (const fs::path& each : all) {
       const auto failure = session::unreadable(each);
       failure ? say(*failure) : found.push_back(each);
     }
   }
-  if (found.empty()) return session::Failure{"none of these sessions can be read", ""};
+  if (found.empty()) return base::Error{"none of these sessions can be read", ""};
   return each_once(found);
 }
 
-session::Result<Parts> read_parts(const std::vector<fs::path>& folders) {
+base::Result<Parts> read_parts(const std::vector<fs::path>& folders) {
   Parts parts;
   std::map<int, fs::path> ranks;
   for (const fs::path& folder : folders) {
     auto opened = choose_run(std::nullopt, folder.string());
-    if (const auto* failure = std::get_if<session::Failure>(&opened)) return *failure;
+    if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
     auto read = std::get<supervise::LiveRun>(opened).read();
-    if (const auto* failure = std::get_if<session::Failure>(&read)) return *failure;
+    if (const auto* failure = std::get_if<base::Error>(&read)) return *failure;
     auto& session = std::get<session::Session>(read);
     for (const session::Process& process : session.processes) {
       if (!process.rank || !analyse::calls_collectives(process)) continue;
       const auto [known, is_new] = ranks.emplace(*process.rank, folder);
       if (is_new || known->second == folder) continue;
-      return session::Failure{
+      return base::Error{
           fmt::format("rank {} is in two sessions: {} and {}", *process.rank, known->second.string(), folder.string()),
           "name the sessions of one run of the job"};
     }
@@ -117,7 +116,7 @@ session::Result<Parts> read_parts(const std::vector<fs::path>& folders) {
   return parts;
 }
 
-// `hangs`: the first failure of all stands in a collective.
+// `hangs`: the first failure of all is a hang in a collective.
 std::optional<diagnose::RanksPart> where_they_part(const Parts& parts, bool hangs) {
   std::vector<const session::Process*> processes;
   std::map<const session::Process*, Part*> owners;
@@ -191,9 +190,9 @@ std::string why_foreign(const Parts& parts) {
 
 int carry_out(const RanksOptions& options) {
   const auto folders = sessions_of(options);
-  if (const auto* failure = std::get_if<session::Failure>(&folders)) return say(*failure), kOwnFailure;
+  if (const auto* failure = std::get_if<base::Error>(&folders)) return say(*failure), kOwnFailure;
   const auto read = read_parts(std::get<std::vector<fs::path>>(folders));
-  if (const auto* failure = std::get_if<session::Failure>(&read)) return say(*failure), kOwnFailure;
+  if (const auto* failure = std::get_if<base::Error>(&read)) return say(*failure), kOwnFailure;
   const auto& parts = std::get<Parts>(read);
   const std::string foreign = options.foreign ? "" : why_foreign(parts);
   const symbolize::WithheldSources withheld(!foreign.empty());

@@ -68,9 +68,9 @@ int carry_out(const ReportOptions& options) {
     return kOwnFailure;
   }
   const auto folder = choose_session(options.output, options.session);
-  if (const auto* failure = std::get_if<session::Failure>(&folder)) return say(*failure), kOwnFailure;
+  if (const auto* failure = std::get_if<base::Error>(&folder)) return say(*failure), kOwnFailure;
   auto opened = session::open_session(std::get<std::filesystem::path>(folder));
-  if (const auto* failure = std::get_if<session::Failure>(&opened)) return say(*failure), kOwnFailure;
+  if (const auto* failure = std::get_if<base::Error>(&opened)) return say(*failure), kOwnFailure;
   auto& session = std::get<session::Session>(opened);
   if (const auto unknown = unknown_path(options.code_rules, &session)) return say(*unknown), kOwnFailure;
   session.manifest.code_rules.insert(session.manifest.code_rules.end(), options.code_rules.begin(),

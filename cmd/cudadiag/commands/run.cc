@@ -50,7 +50,7 @@ void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
   group(command, "Recording", {"--watch", "--arm"});
 }
 
-// What most users need comes first in the help.
+// The help begins with the options that most users need.
 void group_options(CLI::App* command) {
   group(command, "Hangs and races", {"--hang-dump", "--races", "--stop-on-race"});
   group(command, kMainGroup,

@@ -30,10 +30,10 @@ struct StatusOptions {
 
 int carry_out(const StatusOptions& options) {
   auto opened = choose_run(options.output, options.session);
-  if (const auto* failure = std::get_if<session::Failure>(&opened)) return say(*failure), kOwnFailure;
+  if (const auto* failure = std::get_if<base::Error>(&opened)) return say(*failure), kOwnFailure;
   auto& run = std::get<supervise::LiveRun>(opened);
   const auto read = run.read();
-  if (const auto* failure = std::get_if<session::Failure>(&read)) return say(*failure), kOwnFailure;
+  if (const auto* failure = std::get_if<base::Error>(&read)) return say(*failure), kOwnFailure;
   const auto& session = std::get<session::Session>(read);
   if (session.processes.empty() && session::is_unused(session.folder)) {
     return say(session.folder.string() + ": " + session::why_unused(session.folder)), kOwnFailure;

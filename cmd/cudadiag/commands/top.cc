@@ -90,7 +90,7 @@ std::string heading(const session::Session& session) {
 
 int carry_out(const TopOptions& options) {
   auto opened = choose_run(options.output, options.session);
-  if (const auto* failure = std::get_if<session::Failure>(&opened)) return say(*failure), kOwnFailure;
+  if (const auto* failure = std::get_if<base::Error>(&opened)) return say(*failure), kOwnFailure;
   auto& run = std::get<supervise::LiveRun>(opened);
   std::string last_words;
   bool shown = false;
@@ -101,7 +101,7 @@ int carry_out(const TopOptions& options) {
       const std::timespec pause{kBetweenLooks, 0};
       if (looks > 0 && ::nanosleep(&pause, nullptr) != 0) break;
       const auto read = run.read();
-      if (const auto* failure = std::get_if<session::Failure>(&read)) {
+      if (const auto* failure = std::get_if<base::Error>(&read)) {
         last_words = failure->what + "; " + failure->hint;
         break;
       }

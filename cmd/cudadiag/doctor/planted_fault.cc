@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "doctor/cuda_calls.h"
+#include "session/property.h"
 #include "session/session_reader.h"
 #include "sessions/findings.h"
 
@@ -275,13 +276,14 @@ CuptiReport ask_recorder() {
     if (session != nullptr && !session->processes.empty()) {
       const session::ProcessRecord& record = session->processes.front().record;
       for (const session::Note& note : record.notes) {
-        if (!note.code.starts_with("cupti-")) continue;
+        const analyse::NoteCode code = analyse::note_code(note.code);
+        if (!analyse::is_about_cupti(code)) continue;
         report.problem = note.text;
-        report.note = note.code;
+        report.note = code;
       }
-      const auto path = record.properties.find("cupti.path"), version = record.properties.find("cupti");
-      if (path != record.properties.end()) {
-        report = {path->second, version == record.properties.end() ? "" : version->second, "", ""};
+      if (session::has(record, session::Property::cupti_path)) {
+        report = {session::value_of(record, session::Property::cupti_path),
+                  session::value_of(record, session::Property::cupti), "", analyse::NoteCode::other};
       }
     }
   }

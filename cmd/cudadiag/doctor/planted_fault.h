@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "analyse/note_code.h"
+
 namespace cudadiag::command {
 
 struct DriverReport {
@@ -19,8 +21,8 @@ DriverReport ask_driver();
 // The libcupti that the recorder takes in a process that has loaded none itself.
 struct CuptiReport {
   std::string path, version;
-  std::string problem;  // empty if one was taken
-  std::string note;     // the recorder's code of that
+  std::string problem;                                // empty if one was taken
+  analyse::NoteCode note = analyse::NoteCode::other;  // the recorder's code of that
 };
 
 CuptiReport ask_recorder();

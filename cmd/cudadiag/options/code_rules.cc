@@ -58,15 +58,14 @@ std::vector<session::CodeRule> code_rules(const CLI::App& command) {
   return rules;
 }
 
-std::optional<session::Failure> unknown_path(const std::vector<session::CodeRule>& rules,
-                                             const session::Session* session) {
+std::optional<base::Error> unknown_path(const std::vector<session::CodeRule>& rules, const session::Session* session) {
   for (const session::CodeRule& rule : rules) {
     std::error_code ignored;
     if (std::filesystem::exists(rule.path, ignored) || (session != nullptr && has_code_in(*session, rule.path)))
       continue;
-    return session::Failure{std::string(rule.user ? kUsers : kNotUsers) + ": there is no file or folder " + rule.path +
-                                (session != nullptr ? ", and the session has no code from there" : ""),
-                            "name a folder, a Python file, a source file or a library"};
+    return base::Error{std::string(rule.user ? kUsers : kNotUsers) + ": there is no file or folder " + rule.path +
+                           (session != nullptr ? ", and the session has no code from there" : ""),
+                       "name a folder, a Python file, a source file or a library"};
   }
   return std::nullopt;
 }

@@ -18,7 +18,6 @@ void add_code_rules(CLI::App* command);
 std::vector<session::CodeRule> code_rules(const CLI::App& command);
 
 // A path that is neither here nor in the session, which may be of another machine. `session` is null before a run.
-std::optional<session::Failure> unknown_path(const std::vector<session::CodeRule>& rules,
-                                             const session::Session* session);
+std::optional<base::Error> unknown_path(const std::vector<session::CodeRule>& rules, const session::Session* session);
 
 }  // namespace cudadiag::command

@@ -11,7 +11,7 @@
 #include "analyse/analysis.h"
 #include "diagnose/words.h"
 #include "launch/isolation/isolation.h"
-#include "run/rerun_news.h"
+#include "report/rerun_text.h"
 #include "run/rerun_speech.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
@@ -62,10 +62,14 @@ class Offer {
                  (options_.recording.output ? "" : "; name a folder for it with -o FOLDER"));
     }
     if (!is_agreed()) return;
-    RerunNews news(report_.report(), session_to_name(session_, options_), options_.verbosity);
-    RerunSpeech speech(false, [&](const analyse::Analysis& analysis) { look(analysis, news); });
+    report::RerunText text(report_.report(), session_to_name(session_, options_),
+                           text_options(options_.verbosity, STDERR_FILENO));
+    RerunSpeech speech(false, [&](const analyse::Analysis& analysis) { tell_proof(analysis, text); });
     supervise::run_reruns(session_, recording_.state(), *recording_.writer(), relay_, plan_, speech);
-    news.finish(report_.report());
+    for (const report::RerunMessage& message : text.finish(report_.report())) {
+      const bool sentence = message.kind == report::RerunMessage::Kind::sentence;
+      sentence ? say(message.text) : write_error_text(message.text);
+    }
   }
 
  private:
@@ -75,13 +79,13 @@ class Offer {
            supervise::wants_races(session_);
   }
 
-  // A report takes time for symbols. Between reruns it is made only to announce a proof.
-  void look(const analyse::Analysis& analysis, RerunNews& news) {
+  // A diagnosis takes time for symbols. Between reruns it is made only to announce a proof.
+  void tell_proof(const analyse::Analysis& analysis, report::RerunText& text) {
     const bool proven = std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const auto& failure) {
       return analyse::is_asynchronous(failure.kind) && failure.grade == analyse::Grade::proven;
     });
-    if (!proven || news.has_told_proof()) return;
-    news.look_at(report_.report());
+    if (!proven || text.has_told_proof()) return;
+    if (const std::string line = text.proof(report_.report()); !line.empty()) say(line);
   }
 
   RerunOutlook outlook() const {

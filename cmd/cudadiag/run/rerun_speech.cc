@@ -75,8 +75,8 @@ void tell_confirm(const RerunEnded& rerun) {
                   diagnose::duration(pass.seconds), diagnose::thousands(waits), waits == 1 ? " was" : "s were"));
   if (!came_to_nothing(rerun)) return;
   const auto printed = rerun.session.folder / pass.folder / session::kOutputFile;
-  say("it had not used CUDA when it ended; what it printed is in " + diagnose::shell_word(printed.string()) +
-      ", and what the first run was given, its environment too, it may need again");
+  say("the rerun exited before it used CUDA; its output is in " + diagnose::shell_word(printed.string()) +
+      ". It may need the first run's input or environment variables");
 }
 
 std::string why_no_hang_dump(const RerunEnded& rerun) {
@@ -125,7 +125,7 @@ std::string sentence(const supervise::RerunObstacle& obstacle) {
     case Kind::changed_file:
       return obstacle.detail + " changed while it ran";
     case Kind::unseen_files:
-      return "not all of the working folder could be looked through for files that it wrote";
+      return "the working folder is too large to be searched for files that it wrote";
   }
   return "";
 }

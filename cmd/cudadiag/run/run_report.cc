@@ -18,7 +18,7 @@
 namespace cudadiag::command {
 namespace {
 
-const analyse::Note* find_note(const std::vector<analyse::Note>& notes, const char* code) {
+const analyse::Note* find_note(const std::vector<analyse::Note>& notes, analyse::NoteCode code) {
   const auto found = std::find_if(notes.begin(), notes.end(), [&](const auto& note) { return note.code == code; });
   return found == notes.end() ? nullptr : &*found;
 }
@@ -37,7 +37,7 @@ RunReport::RunReport(supervise::Recording& recording, const RunOptions& options)
 }
 
 void RunReport::tell(const supervise::Stored& stored) const {
-  for (const session::Failure& given_up : stored.given_up) say(given_up);
+  for (const base::Error& given_up : stored.given_up) say(given_up);
   if (stored.loss) say("the session is not whole: " + stored.loss->what + "; " + stored.loss->hint);
 }
 
@@ -82,12 +82,14 @@ void RunReport::report_hang(double seconds) {
 bool RunReport::is_clean() {
   const diagnose::Diagnosis& whole = report();
   // If nothing was recorded, this was already reported, and nothing can be read again.
-  return whole.findings.empty() && recording_.session().whole && !find_note(whole.notes, analyse::kKilledAtWork) &&
-         !find_note(whole.notes, analyse::kCutOff) && !find_note(whole.notes, analyse::kRanksPart) && !findings_;
+  return whole.findings.empty() && recording_.session().whole &&
+         !find_note(whole.notes, analyse::NoteCode::killed_at_work) &&
+         !find_note(whole.notes, analyse::NoteCode::cut_off) &&
+         !find_note(whole.notes, analyse::NoteCode::ranks_part) && !findings_;
 }
 
 void RunReport::keep_session() {
-  for (const session::Failure& failure : recording_.failures()) say(failure);
+  for (const base::Error& failure : recording_.failures()) say(failure);
   tell(recording_.store_last());
   if (const auto failure = recording_.close()) say(*failure);
   const session::Root& root = recording_.writer()->root();
@@ -119,7 +121,7 @@ void RunReport::tell_rest() {
 
 void RunReport::tell_end(const supervise::RunEnd& end, bool may_have_kept) {
   const std::vector<analyse::Note>& notes = report().notes;
-  if (const analyse::Note* note = find_note(notes, analyse::kOutlived)) say(note->text + no_longer_sought());
+  if (const analyse::Note* note = find_note(notes, analyse::NoteCode::outlived)) say(note->text + no_longer_sought());
   if (options_.recording.nans) return tell_no_nan(recording_, report(), options_.verbosity);
   const bool nothing_recorded = !findings_ && explain_silence(recording_, options_, end, report());
   if (may_have_kept) {
@@ -130,8 +132,8 @@ void RunReport::tell_end(const supervise::RunEnd& end, bool may_have_kept) {
   const auto& races = recording_.races();
   if (options_.tell_no_race && races && !nothing_recorded) tell_no_race(*races, options_.verbosity);
   // People often end a program because it hangs.
-  const bool ended_at_work = end.end.signal || find_note(notes, analyse::kKilledAtWork) != nullptr;
-  const bool told = options_.verbosity == report::Verbosity::verbose && find_note(notes, diagnose::kUnfinished);
+  const bool ended_at_work = end.end.signal || find_note(notes, analyse::NoteCode::killed_at_work) != nullptr;
+  const bool told = options_.verbosity == report::Verbosity::verbose && find_note(notes, analyse::NoteCode::unfinished);
   if (!findings_ && !told && (ended_at_work || options_.hang_after)) {
     tell_unfinished(recording_.state(), recording_.writer() != nullptr);
   }

@@ -24,7 +24,7 @@ bool tell_of_unrecorded(const std::vector<session::Process>& processes) {
   if (first == processes.end()) return false;
   const bool all = std::all_of(processes.begin(), processes.end(), analyse::is_unrecorded);
   for (const session::Note& note : first->record.notes) {
-    const char* remedy = analyse::remedy_for(note.code);
+    const char* remedy = analyse::remedy_for(analyse::note_code(note.code));
     if (remedy == nullptr) continue;
     say("nothing was recorded" + (all ? "" : " of process " + std::to_string(first->pid)) + ": " + note.text + "; " +
         remedy);
@@ -42,7 +42,8 @@ bool records_by_itself(const std::vector<std::string>& command) {
 std::string handled_calls(const std::vector<analyse::Note>& notes) {
   std::string text;
   for (const analyse::Note& note : notes) {
-    if (note.code == "error-handled" || note.code == "cuda-after-fork") text += "; " + note.text;
+    if (note.code == analyse::NoteCode::error_handled || note.code == analyse::NoteCode::cuda_after_fork)
+      text += "; " + note.text;
   }
   return text;
 }
@@ -63,7 +64,7 @@ void tell_no_failure(const diagnose::Diagnosis& report) {
 void tell_why_no_process() {
   const auto recorder = supervise::loadable_recorder();
   const DriverReport driver = ask_driver();
-  if (const auto* failure = std::get_if<session::Failure>(&recorder)) {
+  if (const auto* failure = std::get_if<base::Error>(&recorder)) {
     say("nothing was recorded: the recorder cannot be loaded (" + failure->what + "); " + failure->hint);
   } else if (!driver.library_found) {
     say("the program could not use CUDA: this machine has no NVIDIA driver (libcuda.so.1); install it, or start the "
@@ -101,7 +102,7 @@ bool explain_silence(const supervise::Recording& recording, const RunOptions& op
 void tell_no_nan(const supervise::Recording& recording, const diagnose::Diagnosis& report,
                  report::Verbosity verbosity) {
   for (const analyse::Note& note : report.notes) {
-    if (note.code == diagnose::kChecksEnded) say(note.text);
+    if (note.code == analyse::NoteCode::checks_ended) say(note.text);
   }
   if (!report.findings.empty() || verbosity == report::Verbosity::quiet) return;
   const std::size_t processes = recording.session().processes.size();
@@ -130,7 +131,7 @@ void tell_no_race(const session::Races& races, report::Verbosity verbosity) {
   }
   if (all.forgotten > 0) {
     text += "; " + diagnose::thousands(all.forgotten) + (all.forgotten == 1 ? " access" : " accesses") +
-            " had to be forgotten for want of room, and races with " + (all.forgotten == 1 ? "it" : "them") +
+            " were dropped for lack of room, and races with " + (all.forgotten == 1 ? "it" : "them") +
             " could not be seen";
   }
   if (const std::string unjudged = diagnose::unjudged_text(races); !unjudged.empty()) text += "; " + unjudged;

@@ -89,7 +89,7 @@ class RunSpeech : public supervise::RunListener {
     say("no progress for " + diagnose::duration(seconds) + ": ending the program");
     guarded([&] { report_.report_hang(seconds); });
   }
-  void cannot_end() override { say("it cannot be ended, as the GPU's driver holds it; it is left as it is"); }
+  void cannot_end() override { say("cannot end the program: it is stuck in the GPU driver. Leaving it running"); }
   void races() override {
     begin_on_own_row();
     say("two operations race: ending the program, as --stop-on-race asks");
@@ -229,7 +229,7 @@ int run(const RunOptions& given) {
   if (const auto unknown = unknown_path(options.recording.code_rules, nullptr)) return say(*unknown), kOwnFailure;
   if (!options.arm.empty()) {
     auto window = window_of_session(options.arm, options.recording.output);
-    if (const auto* failure = std::get_if<session::Failure>(&window)) return say(*failure), kOwnFailure;
+    if (const auto* failure = std::get_if<base::Error>(&window)) return say(*failure), kOwnFailure;
     options.recording.window = supervise::with_patience(std::get<std::string>(window), options.rerun.patience);
   }
   if (!options.json.empty()) empty_older_report(options.json);

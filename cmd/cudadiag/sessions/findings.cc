@@ -38,7 +38,7 @@ void tell_unfinished(diagnose::SessionState& state, bool kept) {
 }
 
 void empty_older_report(const std::string& path) {
-  std::error_code ignored;  // what cannot be written is told when the report is
+  std::error_code ignored;  // the report's own writing names the problem
   if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::resize_file(path, 0, ignored);
 }
 
@@ -53,19 +53,19 @@ void write_json_file(const diagnose::Diagnosis& report, const std::string& path)
       session::is_for_lack_of_room(error) ? "free some space, then" : "name a file that you can write, or"));
 }
 
-session::Result<std::string> window_of_session(const std::string& name, const std::optional<std::string>& output) {
+base::Result<std::string> window_of_session(const std::string& name, const std::optional<std::string>& output) {
   std::optional<std::filesystem::path> root;
   if (output) root = *output;
   const auto folder = session::find_session(session::roots_to_read(root), name);
-  if (const auto* failure = std::get_if<session::Failure>(&folder)) return *failure;
+  if (const auto* failure = std::get_if<base::Error>(&folder)) return *failure;
   const auto opened = session::open_session(std::get<std::filesystem::path>(folder));
-  if (const auto* failure = std::get_if<session::Failure>(&opened)) return *failure;
+  if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
   const auto& session = std::get<session::Session>(opened);
   // All calls of the suspects' lines: how often a long job has come there when it fails is not known beforehand.
   auto window = analyse::rerun_window(diagnose::SessionState(session).analysis(), analyse::Reach::sites);
   if (window.text.empty()) {
-    return session::Failure{"the session " + session.folder.string() + " has no suspects to wait for",
-                            "name one with an asynchronous failure; cudadiag list shows them"};
+    return base::Error{"the session " + session.folder.string() + " has no suspects to wait for",
+                       "name one with an asynchronous failure; cudadiag list shows them"};
   }
   return window.text;
 }

@@ -1,4 +1,4 @@
-// What several subcommands do with a session: diagnose it, write its report to a file.
+// Work on a session that several subcommands share: its diagnosis, and a file with its report.
 #pragma once
 
 #include <string>
@@ -25,6 +25,6 @@ void empty_older_report(const std::string& path);
 void write_json_file(const diagnose::Diagnosis& report, const std::string& path);
 
 // The operations to wait for in a run that shall catch the failure of this session (wire/window.h).
-session::Result<std::string> window_of_session(const std::string& session, const std::optional<std::string>& output);
+base::Result<std::string> window_of_session(const std::string& session, const std::optional<std::string>& output);
 
 }  // namespace cudadiag::command

@@ -23,7 +23,7 @@ std::string still_there(const session::LivePlace& place) {
   return pids.empty() ? "" : "; of its program still there, unwatched: pid " + pids;
 }
 
-session::Failure failure_of(const supervise::KilledRun& run) {
+base::Error failure_of(const supervise::KilledRun& run) {
   const bool lost = session::was_lost(run.folder);
   return {"the run of " + run.folder.string() + " was not finished: its cudadiag run was killed" +
               (lost ? ", and what it had recorded is lost" : "") + still_there(run.place),
@@ -31,7 +31,7 @@ session::Failure failure_of(const supervise::KilledRun& run) {
                : "what it had written until then: cudadiag report " + diagnose::shell_word(run.folder.string())};
 }
 
-void tell_newer_run(const std::vector<session::Root>& roots, const session::Result<fs::path>& shown) {
+void tell_newer_run(const std::vector<session::Root>& roots, const base::Result<fs::path>& shown) {
   const auto* folder = std::get_if<fs::path>(&shown);
   const auto live = session::newest_live(roots), lost = session::newest_lost(roots);
   const bool was_lost = lost && (!live || live->filename() < lost->filename());
@@ -42,13 +42,13 @@ void tell_newer_run(const std::vector<session::Root>& roots, const session::Resu
       was_lost ? "a newer run was not finished: its cudadiag run was killed, and what it had recorded is lost "
                  "(cudadiag list shows it: " +
                      newer->string() + ")" + (place ? still_there(*place) : "")
-               : "a newer run goes on, of which there is no report yet (cudadiag status " +
+               : "a newer run has not ended and has no report yet (cudadiag status " +
                      diagnose::shell_word(newer->string()) + ")";
   say(folder == nullptr ? text : text + "; this is " + folder->string());
 }
 
 // Otherwise the reader would see an older session, and learn nothing of the one that cudadiag env has prepared.
-void tell_unwritable(const std::vector<session::Root>& roots, const session::Result<fs::path>& shown) {
+void tell_unwritable(const std::vector<session::Root>& roots, const base::Result<fs::path>& shown) {
   const auto* folder = std::get_if<fs::path>(&shown);
   const auto newer = folder == nullptr ? std::nullopt : session::newest_unwritable(roots);
   if (!newer || session::age_of(*newer) <= session::age_of(*folder)) return;
@@ -57,16 +57,16 @@ void tell_unwritable(const std::vector<session::Root>& roots, const session::Res
 
 bool means_latest(const std::string& wanted) { return wanted.empty() || wanted == session::kLatest; }
 
-session::Result<LiveRun> open_run(const fs::path& folder) {
+base::Result<LiveRun> open_run(const fs::path& folder) {
   auto opened = LiveRun::open(folder);
   if (const auto* killed = std::get_if<supervise::KilledRun>(&opened)) return failure_of(*killed);
-  if (auto* failure = std::get_if<session::Failure>(&opened)) return std::move(*failure);
+  if (auto* failure = std::get_if<base::Error>(&opened)) return std::move(*failure);
   return std::move(std::get<LiveRun>(opened));
 }
 
 }  // namespace
 
-session::Result<fs::path> choose_session(const std::optional<std::string>& output, const std::string& wanted) {
+base::Result<fs::path> choose_session(const std::optional<std::string>& output, const std::string& wanted) {
   std::optional<fs::path> root;
   if (output) root = *output;
   const auto roots = session::roots_to_read(root);
@@ -78,7 +78,7 @@ session::Result<fs::path> choose_session(const std::optional<std::string>& outpu
   return found;
 }
 
-session::Result<LiveRun> choose_run(const std::optional<std::string>& output, const std::string& wanted) {
+base::Result<LiveRun> choose_run(const std::optional<std::string>& output, const std::string& wanted) {
   std::optional<fs::path> root;
   if (output) root = *output;
   const auto roots = session::roots_to_read(root);
@@ -87,10 +87,10 @@ session::Result<LiveRun> choose_run(const std::optional<std::string>& output, co
   }
   const auto found = choose_session(output, wanted);
   if (const auto* folder = std::get_if<fs::path>(&found)) return open_run(*folder);
-  const auto& failure = std::get<session::Failure>(found);
+  const auto& failure = std::get<base::Error>(found);
   if (!means_latest(wanted) || session::obstacle_to_reading(roots)) return failure;
-  return session::Failure{"no run is going on here, and there is no session",
-                          "start one with cudadiag run -- COMMAND; with -o FOLDER there, give the same here"};
+  return base::Error{"no run is going on here, and there is no session",
+                     "start one with cudadiag run -- COMMAND; with -o FOLDER there, give the same here"};
 }
 
 }  // namespace cudadiag::command

@@ -11,10 +11,9 @@ namespace cudadiag::command {
 
 // The session that the user means. If that is the latest, the newest may be one of which there is nothing to see: of a
 // run that has not failed yet and goes on, or whose launcher was killed. Says so, and that this is an older one.
-session::Result<std::filesystem::path> choose_session(const std::optional<std::string>& output,
-                                                      const std::string& wanted);
+base::Result<std::filesystem::path> choose_session(const std::optional<std::string>& output, const std::string& wanted);
 
 // Empty or "latest" means the newest run that is still going, else the newest session.
-session::Result<supervise::LiveRun> choose_run(const std::optional<std::string>& output, const std::string& wanted);
+base::Result<supervise::LiveRun> choose_run(const std::optional<std::string>& output, const std::string& wanted);
 
 }  // namespace cudadiag::command

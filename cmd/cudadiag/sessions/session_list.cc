@@ -33,7 +33,7 @@ void find_command(const session::Manifest& manifest, ListedSession& listed) {
   listed.command = manifest.command.empty() ? session::open_running_manifest(path).command : manifest.command;
   if (!listed.command.empty()) return;
   const auto opened = session::open_session(path);
-  if (const auto* failure = std::get_if<session::Failure>(&opened)) {
+  if (const auto* failure = std::get_if<base::Error>(&opened)) {
     listed.why_no_command = failure->what;
     return;
   }

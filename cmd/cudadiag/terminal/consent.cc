@@ -85,7 +85,7 @@ class Asking {
       if (!heeded_ || ready <= 0) continue;
       if (const auto answer = read_line()) return agrees(*answer);
     }
-    // A part of a line that was typed is not the shell's.
+    // The shell must not get part of a typed line.
     if (!lost_foreground(input_)) ::tcflush(input_, TCIFLUSH);
     write_error_text("\n");
     return false;

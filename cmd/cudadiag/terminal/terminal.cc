@@ -94,9 +94,7 @@ bool UnhurriedSpeech::go_on() {
 
 void say(const std::string& text) { write_error_text("cudadiag: " + base::printable(text) + "\n"); }
 
-void say(const session::Failure& failure) {
-  say(failure.hint.empty() ? failure.what : failure.what + "; " + failure.hint);
-}
+void say(const base::Error& failure) { say(failure.hint.empty() ? failure.what : failure.what + "; " + failure.hint); }
 
 void print(std::string_view text) {
   errno = 0;

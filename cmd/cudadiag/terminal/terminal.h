@@ -14,11 +14,11 @@ namespace cudadiag::command {
 inline constexpr int kOwnFailure = 125;
 
 void say(const std::string& text);
-void say(const session::Failure& failure);
+void say(const base::Error& failure);
 // Text that is complete with its line ends.
 void write_error_text(const std::string& text);
 
-// The next text begins on a row of its own: the program may have left the cursor anywhere, behind a progress bar for
+// The next text begins on a row of its own: the program may have left the cursor anywhere, after a progress bar for
 // example. On a terminal that can be driven a full row of blanks wraps there, and only there; nothing is wiped and
 // nothing is read from the terminal, whose input is the program's.
 void begin_on_own_row();

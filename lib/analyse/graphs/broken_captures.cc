@@ -4,14 +4,14 @@ namespace cudadiag::analyse {
 namespace {
 
 using session::Capture;
-using session::Error;
+using session::FailedCall;
 
 constexpr std::uint32_t kGlobal = 0, kRelaxed = 2;  // CUstreamCaptureMode
 constexpr std::uint32_t kUnsupported = 900;
 
 bool same(const Capture& a, const Capture& b) { return a.began != 0 && a.began == b.began && a.tid == b.tid; }
 
-bool breaks(const Error& call, const Capture& capture) {
+bool breaks(const FailedCall& call, const Capture& capture) {
   if (!wire::error::is_of_capture(call.code) || call.code == kCaptureInvalidated) return false;
   if (same(call.capture, capture)) return true;
   // An unsafe call breaks every capture that forbids it.
@@ -20,20 +20,20 @@ bool breaks(const Error& call, const Capture& capture) {
 }
 
 // A call breaks the capture between its ENTER and its EXIT, and the thread that finds it broken may return before it.
-std::uint64_t start_of(const Error& error) { return error.started != 0 ? error.started : error.ticks; }
+std::uint64_t start_of(const FailedCall& error) { return error.started != 0 ? error.started : error.ticks; }
 
-const Error* cause_of(const Error& noticed, const std::vector<const Error*>& errors) {
+const FailedCall* cause_of(const FailedCall& noticed, const std::vector<const FailedCall*>& errors) {
   const Capture& capture = noticed.capture;
-  const Error* found_broken = nullptr;
-  for (const Error* error : errors) {
+  const FailedCall* found_broken = nullptr;
+  for (const FailedCall* error : errors) {
     if (error->code == kCaptureInvalidated && same(error->capture, capture)) {
       found_broken = error;
       break;
     }
   }
   const std::uint64_t until = (found_broken == nullptr ? noticed : *found_broken).ticks;
-  const Error* first = nullptr;
-  for (const Error* error : errors) {
+  const FailedCall* first = nullptr;
+  for (const FailedCall* error : errors) {
     if (!breaks(*error, capture) || error->ticks < capture.began || start_of(*error) > until) continue;
     if (first == nullptr || start_of(*error) < start_of(*first)) first = error;
   }
@@ -43,14 +43,14 @@ const Error* cause_of(const Error& noticed, const std::vector<const Error*>& err
 
 }  // namespace
 
-BrokenCaptures::BrokenCaptures(const std::vector<const Error*>& errors) {
-  for (const Error* error : errors) {
+BrokenCaptures::BrokenCaptures(const std::vector<const FailedCall*>& errors) {
+  for (const FailedCall* error : errors) {
     const bool known = wire::error::is_of_capture(error->code) && error->capture.began != 0;
     if (known) causes_[error] = cause_of(*error, errors);
   }
 }
 
-const Error* BrokenCaptures::cause(const Error* error) const {
+const FailedCall* BrokenCaptures::cause(const FailedCall* error) const {
   const auto found = causes_.find(error);
   return found == causes_.end() ? error : found->second;
 }

@@ -15,14 +15,14 @@ inline constexpr std::uint32_t kCaptureInvalidated = 901;
 class BrokenCaptures {
  public:
   // Errors by serial; they must outlive this.
-  explicit BrokenCaptures(const std::vector<const session::Error*>& errors);
+  explicit BrokenCaptures(const std::vector<const session::FailedCall*>& errors);
 
   // The first call that broke the capture that `error` is about, or, where none is known, the first that found it
   // broken; `error` itself if it is about no capture.
-  const session::Error* cause(const session::Error* error) const;
+  const session::FailedCall* cause(const session::FailedCall* error) const;
 
  private:
-  std::map<const session::Error*, const session::Error*> causes_;
+  std::map<const session::FailedCall*, const session::FailedCall*> causes_;
 };
 
 }  // namespace cudadiag::analyse

@@ -33,7 +33,7 @@ std::vector<bool> nodes_that_hold_others(const Graph& graph) {
   return holders;
 }
 
-// A conditional node whose bodies are not known stands for all that is in them.
+// A conditional node whose bodies are not known represents all nodes in them.
 bool can_raise(const GraphNode& node, bool holds_others, std::uint32_t code) {
   if (node.type == graph_node::kConditional) return !holds_others;
   return node.type == graph_node::kKernel || (graph_node::is_marked(node.type) && !only_kernels_raise(code));
@@ -48,7 +48,7 @@ bool checks_data(const GraphNode& node, const ProcessRecord& record) {
   return kernel != nullptr && wire::checks_its_data(*kernel);
 }
 
-// Nodes that were given their parameters at one line; the first stands for them.
+// Nodes that got their parameters at one line; the first represents them.
 struct Group {
   std::uint32_t first = 0, size = 0;  // index of a node
   std::uint32_t changed = 0;
@@ -204,30 +204,30 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
       std::count_if(nodes.groups.begin(), nodes.groups.end(), [](const Group& group) { return group.checks_data; }));
   if (nodes.watched && nodes.able.size() == 1) {
     failure.kind = Kind::graph_node;
-    failure.because += fmt::format("; node {} of its graph had begun, as all before it had finished, and did not end",
-                                   nodes.able.front() + 1);
+    failure.because.add(fmt::format("node {} of its graph had begun, as all before it had finished, and did not end",
+                                    nodes.able.front() + 1));
   } else if (nodes.able.size() == 1) {
     failure.kind = Kind::graph_node;
-    failure.because += "; of that graph only one node can raise this error";
+    failure.because.add("of that graph only one node can raise this error");
   } else if (nodes.groups.size() == 1) {
     failure.kind = Kind::graph_node;
     failure.grade = std::max(failure.grade, Grade::inferred);
-    failure.because += fmt::format("; all {} nodes of that graph are of one line", nodes.able.size());
+    failure.because.add(fmt::format("all {} nodes of that graph are of one line", nodes.able.size()));
   } else if (checking == 1) {
     failure.kind = Kind::graph_node;
     failure.grade = std::max(failure.grade, Grade::inferred);
-    failure.because += "; of that graph's nodes, the one whose kernel checks the program's data is the likeliest";
+    failure.because.add("of that graph's nodes, the one whose kernel checks the program's data is the likeliest");
   } else if (nodes.watched) {
-    failure.because += fmt::format("; {} nodes of its graph may have been running", nodes.able.size());
+    failure.because.add(fmt::format("{} nodes of its graph may have been running", nodes.able.size()));
   } else {
-    failure.because += fmt::format("; which of that graph's {} nodes it was is not known", nodes.able.size());
+    failure.because.add(fmt::format("which of that graph's {} nodes it was is not known", nodes.able.size()));
   }
   if (launch.operation->graph_flags & wire::operation::kGraphAltered) {
-    failure.because += "; nodes were given other parameters since: kernels are those of the capture";
+    failure.because.add("nodes were given other parameters since: kernels are those of the capture");
   }
   if (launch.operation->graph_flags & wire::operation::kGraphUntold) {
     failure.grade = std::max(failure.grade, Grade::inferred);
-    failure.because += "; nodes were given other parameters by calls that are not all recorded";
+    failure.because.add("nodes were given other parameters by calls that are not all recorded");
   }
 }
 

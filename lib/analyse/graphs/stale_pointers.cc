@@ -83,8 +83,8 @@ std::optional<Failure> stale_replay(const session::Process& process) {
     failure.process = &process;
     failure.candidates = {candidate_of(record, *launch, stale)};
     failure.stale = &stale;
-    failure.because = sentence(record, stale, *launch, *freed) + "; no call has failed, and whether the node uses it " +
-                      "was not seen";
+    failure.because = sentence(record, stale, *launch, *freed);
+    failure.because.add("no call has failed, and whether the node uses it was not seen");
     return failure;
   }
   return std::nullopt;
@@ -96,7 +96,7 @@ void blame_stale_pointer(Failure& failure) {
   const bool one = std::all_of(failure.candidates.begin(), failure.candidates.end(),
                                [&](const Candidate& candidate) { return candidate.operation == launch; });
   const ProcessRecord& record = failure.process->record;
-  // It is told at the first launch after the end of the memory; the one that failed may be a later one.
+  // The recorder notes it at the first launch after the memory was freed; a later launch may have failed.
   for (const StalePointer& stale : record.stale_pointers) {
     const auto first = std::find_if(record.operations.begin(), record.operations.end(),
                                     [&](const Operation& operation) { return is_launch(operation, stale); });
@@ -113,14 +113,14 @@ void blame_stale_pointer(Failure& failure) {
     const bool other = failure.kind == Kind::graph_node && failure.candidates.front().node != node.node;
     if (freed == nullptr || other) continue;
     if (later && first->stream == launch->stream) {
-      failure.because += "; " + sentence(record, stale, *launch, *freed) + ", as at an earlier one, which did finish";
+      failure.because.add(sentence(record, stale, *launch, *freed) + ", as at an earlier one, which did finish");
       return;
     }
     if (failure.kind != Kind::graph_node && failure.grade < Grade::inferred) failure.grade = Grade::inferred;
     failure.kind = Kind::graph_stale_pointer;
     put_first(std::move(node), failure.candidates);
     failure.stale = &stale;
-    failure.because += "; " + sentence(record, stale, *launch, *freed);
+    failure.because.add(sentence(record, stale, *launch, *freed));
     return;
   }
 }

@@ -16,8 +16,8 @@ namespace cudadiag::analyse {
 
 struct StreamStart {
   static constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
-  std::uint32_t blocked_after = kNever;  // nothing behind this ordinal can have started
-  std::uint32_t unsure_after = kNever;   // what is behind this ordinal waits for something that may not have finished
+  std::uint32_t blocked_after = kNever;  // nothing after this ordinal can have started
+  std::uint32_t unsure_after = kNever;   // work after this ordinal waits for something that may not have finished
 };
 
 // One per stream; `windows` are those of `histories`, one each.

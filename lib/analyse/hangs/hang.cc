@@ -31,7 +31,7 @@ const WaitingThread* who_waits(const UnfinishedWork& work, const UnfinishedStrea
   return found;
 }
 
-// Streams that a thread waits for without saying which of them is behind.
+// Streams that a thread waits for, if nothing tells which of them is unfinished.
 std::vector<const UnfinishedStream*> possible_streams(const UnfinishedWork& work) {
   std::vector<const UnfinishedStream*> streams;
   if (std::none_of(work.threads.begin(), work.threads.end(), waits)) return streams;
@@ -58,15 +58,15 @@ std::string because_several(std::size_t operations, const std::vector<const Unfi
   if (streams.size() > 1) text += fmt::format(" on {} streams", streams.size());
   const bool may_wait = std::any_of(streams.begin(), streams.end(),
                                     [](const UnfinishedStream* stream) { return stream->may_wait_for_stream(); });
-  text += may_wait ? " can be the one, as streams may wait for each other"
-                   : " can be the one, as no marker stands between them";
+  text +=
+      may_wait ? " can be the one, as streams may wait for each other" : " can be the one, as no marker separates them";
   if (operations > kMost) text += fmt::format("; {} of them are not listed", operations - kMost);
   if (missing > 0) text += fmt::format("; the records of {} of them are lost", missing);
   return text;
 }
 
 std::string because(const StreamWait* wait) {
-  if (wait == nullptr) return "behind the last operation of its stream that is known to have finished";
+  if (wait == nullptr) return "after the last operation of its stream that is known to have finished";
   switch (wait->what) {
     case StreamWait::For::stream:
       return "it waits for another stream";
@@ -146,7 +146,7 @@ std::optional<Failure> hang_until_end(const session::Process& process) {
   const double seconds = record.seconds(record.clock_last) - record.seconds(youngest);
   if (youngest > record.clock_last || seconds < kLongForACollective) return std::nullopt;
   failure->hang->seconds = seconds;
-  failure->because += fmt::format("; its process ended {:.0f} s after it was issued", seconds);
+  failure->because.add(fmt::format("its process ended {:.0f} s after it was issued", seconds));
   return failure;
 }
 

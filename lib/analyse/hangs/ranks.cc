@@ -321,7 +321,7 @@ bool Ranks::waited_for_long() const {
   return std::any_of(calls.begin(), calls.end(), [](const RankCall& call) {
     const ProcessRecord& record = call.process->record;
     if (call.collective == nullptr) return false;
-    // Threads of the library's own go on.
+    // The library's own threads continue.
     std::uint64_t latest = 0;
     for (const Operation& operation : record.operations) {
       if (operation.thread == call.collective->thread) latest = std::max(latest, operation.ticks);

@@ -35,7 +35,7 @@ struct Ranks {
   std::uint64_t number = 0;  // of the collective, from 1
   std::uint64_t first = 1;   // of those that were compared; all from there on before `number` were called alike
   Difference difference = Difference::none;
-  std::vector<RankCall> calls;  // by rank, those without one behind, by pid
+  std::vector<RankCall> calls;  // by rank, then those without one, by pid
 
   // A collective that is left out may be taken for the next one of its line, and the ranks part much later. Where it
   // was, the rank that left it out launches the kernels of two turns between two collectives.
@@ -44,7 +44,7 @@ struct Ranks {
     const session::Process* process = nullptr;
     std::uint64_t kernels = 0, of_others = 0;
   };
-  // The only such place that is recorded, behind two others where all ranks launched as many; nothing: there is none.
+  // The only such place that is recorded, after two others where all ranks launched as many; nothing: there is none.
   std::optional<Uneven> uneven;
 
   bool all_have_come() const;

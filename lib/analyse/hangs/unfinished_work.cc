@@ -195,7 +195,7 @@ class Search {
     }
     const std::uint32_t expected = history.stream->given_between(history.completed, last);
     stream.missing = expected > present ? expected - present : 0;
-    // All that came behind was refused.
+    // Every later call was refused.
     if (stream.operations.empty() && stream.missing == 0) return;
     work_.streams.push_back(std::move(stream));
   }

@@ -29,11 +29,11 @@ struct UnfinishedStream {
   std::uint32_t bound = 0;
   // The evidence that was queued by the call of an operation up to this one, as Window::marked_by.
   std::uint32_t shown_by = 0;
-  std::vector<const session::Operation*> operations;  // recorded ones behind `completed`, oldest first
+  std::vector<const session::Operation*> operations;  // recorded ones after `completed`, oldest first
   // The operations up to `bound` (all if it is 0) at which the stream may be.
   std::vector<const session::Operation*> candidates;
   std::uint32_t missing = 0;           // records among them that are lost
-  std::vector<std::uint32_t> refused;  // ordinals behind `completed` of calls that queued nothing
+  std::vector<std::uint32_t> refused;  // ordinals after `completed`, of calls that queued nothing
   std::vector<StreamWait> waits;       // candidates that wait for somebody else
   // Streams, as `index`, whose work this one may wait for without an operation that says so, as the legacy default
   // stream does.

@@ -7,6 +7,7 @@
 
 #include "analyse/forward_launches.h"
 #include "analyse/site_keys.h"
+#include "session/property.h"
 #include "wire/window.h"
 
 namespace cudadiag::analyse {
@@ -42,7 +43,7 @@ void add(Keys& keys, const Failure& failure, Reach reach) {
     const bool from_call = reach == Reach::calls && ordinal > kSlack;
     keys.add(sites.of_site(candidate.operation->site), from_call ? ordinal - kSlack : 1);
     const auto* site = session::by_id(failure.process->record.sites, candidate.operation->site);
-    const bool may_be_hooked = failure.process->record.properties.contains("python");
+    const bool may_be_hooked = session::has(failure.process->record, session::Property::python);
     if (may_be_hooked && site != nullptr && site->native != 0)
       keys.add(sites.of_hooked_site(candidate.operation->site), 0);
     // For a graph, also the call that makes it: its nodes can then be distinguished.

@@ -11,6 +11,7 @@
 #include "analyse/first_failure.h"
 #include "analyse/reruns/same_code.h"
 #include "analyse/site_keys.h"
+#include "session/property.h"
 
 namespace cudadiag::analyse {
 namespace {
@@ -77,16 +78,19 @@ std::uint64_t waits_of(const std::vector<Process>& processes) {
 bool gave_up(const std::vector<Process>& processes) {
   return std::any_of(processes.begin(), processes.end(), [](const Process& process) {
     const auto& notes = process.record.notes;
-    return std::any_of(notes.begin(), notes.end(), [](const auto& note) { return note.code == "wait-given-up"; });
+    return std::any_of(notes.begin(), notes.end(),
+                       [](const auto& note) { return note_code(note.code) == NoteCode::wait_given_up; });
   });
 }
 
 // There is an interpreter, and the hook neither ran nor said why not.
 bool hook_never_ran(const session::ProcessRecord& record) {
   const bool told = std::any_of(record.notes.begin(), record.notes.end(), [](const session::Note& note) {
-    return note.code == "python-hook-off" || note.code == "python-stacks-off";
+    const NoteCode code = note_code(note.code);
+    return code == NoteCode::python_hook_off || code == NoteCode::python_stacks_off;
   });
-  return record.properties.contains("python") && !record.properties.contains("python.hook") && !told;
+  return session::has(record, session::Property::python) && !session::has(record, session::Property::python_hook) &&
+         !told;
 }
 
 // Adds notes that the first run did not have.
@@ -95,9 +99,9 @@ void add_notes(const std::vector<Process>& processes, const session::Pass& pass,
   const auto is_frozen = [](const Process& process) { return process.record.state == wire::area::State::frozen; };
   if (pass.failed_after && std::none_of(processes.begin(), processes.end(), is_frozen)) {
     notes.push_back(
-        {"rerun-lost", fmt::format("rerun {} failed, but its recording is lost or was never stored: what it "
-                                   "proved when it was made is not shown here",
-                                   number)});
+        {NoteCode::rerun_lost, fmt::format("rerun {} failed, but its recording is lost or was never stored: what it "
+                                           "proved when it was made is not shown here",
+                                           number)});
   }
   for (const Process& process : processes) {
     for (const Note& note : degraded_notes(process, processes.size() > 1)) {
@@ -107,9 +111,9 @@ void add_notes(const std::vector<Process>& processes, const session::Pass& pass,
     }
     if (pass.values && hook_never_ran(process.record)) {
       notes.push_back(
-          {"python-hook-off", fmt::format("rerun {}: no values were taken: the main thread of process {} did "
-                                          "not come back to the interpreter after CUDA was initialised",
-                                          number, process.pid)});
+          {NoteCode::python_hook_off, fmt::format("rerun {}: no values were taken: the main thread of process {} did "
+                                                  "not come back to the interpreter after CUDA was initialised",
+                                                  number, process.pid)});
     }
   }
 }
@@ -179,8 +183,8 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
   if (again.grade == Grade::proven) {
     const Key site = SiteKeys(failure.process->record).of_site(kept.front().operation->site);
     const std::string which = other_way ? kSomeCall : which_call(kept, failure.unlisted == 0, site, again);
-    failure.because = fmt::format("{}in a rerun, {} ran alone on the GPU and failed{}{}", those, which, error,
-                                  other_way ? "; libraries went another way to it there" : "");
+    failure.because = fmt::format("{}in a rerun, {} ran alone on the GPU and failed{}", those, which, error);
+    if (other_way) failure.because.add("libraries went another way to it there");
   } else if (!again.unproven.empty()) {
     failure.because = fmt::format("{}in a rerun the same operation failed while cudadiag waited for it, but {}", those,
                                   again.unproven);
@@ -201,7 +205,7 @@ void doubt(Failure& failure, const Failure& again) {
   const bool all_known = !again.candidates.empty() && again.unlisted == 0;
   if (failure.grade != Grade::bracketed || !all_known || shares_code(failure, again)) return;
   failure.grade = Grade::inferred;
-  failure.because += "; but it was none of those that may have been running when a rerun failed";
+  failure.because.add("but it was not one of those that may have been running when a rerun failed");
 }
 
 // How often the process issued an operation at sites of either key.
@@ -248,11 +252,11 @@ Rerun::Outcome without_failure(const session::Pass& pass, const std::vector<Proc
 bool hook_may_be_why(const Rerun& rerun, const session::Pass& pass, const std::vector<Process>& processes) {
   if (!pass.values) return false;
   const bool stood = std::any_of(processes.begin(), processes.end(), [](const Process& process) {
-    return process.record.properties.contains("python.hook");
+    return session::has(process.record, session::Property::python_hook);
   });
   const bool saw_operators = std::any_of(processes.begin(), processes.end(), [](const Process& process) {
     return std::any_of(process.deliveries.begin(), process.deliveries.end(),
-                       [](const session::Delivery& delivery) { return delivery.kind == "operator"; });
+                       [](const session::Delivery& delivery) { return delivery.kind == session::DeliveryKind::call; });
   });
   if (rerun.outcome == Rerun::Outcome::did_not_fail) return saw_operators || (stood && rerun.end.bad);
   return rerun.outcome == Rerun::Outcome::not_reached && stood;
@@ -372,9 +376,10 @@ void note_disturbed(const std::vector<Rerun>& reruns, std::vector<Note>& notes) 
     }
     const std::string what = one.outcome == Rerun::Outcome::did_not_fail
                                  ? "did not fail"
-                                 : fmt::format("ended {} before it came to the failing call", how_it_ended(one));
-    notes.push_back({"values-disturb", fmt::format("rerun {}: with values taken the program {}; rerun {} took none",
-                                                   i + 1, what, i + 2)});
+                                 : fmt::format("ended {} before it reached the failing call", how_it_ended(one));
+    notes.push_back(
+        {NoteCode::values_disturb,
+         fmt::format("rerun {}: with values taken the program {}; rerun {} took none", i + 1, what, i + 2)});
   }
 }
 
@@ -393,12 +398,12 @@ void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Fai
     auto rerun = std::find_if(reruns.begin(), reruns.end(),
                               [&](const Rerun& some) { return fell_short(some) && !some.disturbed; });
     if (rerun == reruns.end()) rerun = std::find_if(reruns.begin(), reruns.end(), fell_short);
-    failure.because += fmt::format("; a rerun{} ended {} before it came to this call",
-                                   rerun->disturbed ? ", in which values were taken," : "", how_it_ended(*rerun));
+    failure.because.add(fmt::format("a rerun{} ended {} before it reached this call",
+                                    rerun->disturbed ? ", in which values were taken," : "", how_it_ended(*rerun)));
   }
   if (passed == 0) return;
   if (again > 0) {
-    failure.because += fmt::format("; it failed in {} of {} runs", again + 1, judged + 1);
+    failure.because.add(fmt::format("it failed in {} of {} runs", again + 1, judged + 1));
     return;
   }
   std::size_t waited = 0;
@@ -410,18 +415,18 @@ void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Fai
   const auto runs = [](auto number) { return number == 1 ? "a rerun" : fmt::format("{} reruns", number); };
   const std::string others = under_mps(failure.process->record) ? ", or another process's fault" : "";
   if (gave_up) {
-    failure.because += fmt::format("; {} did not fail, but there waiting was given up", runs(passed));
+    failure.because.add(fmt::format("{} did not fail, but cudadiag gave up waiting in it", runs(passed)));
   } else if (waited == 0) {
-    failure.because += fmt::format("; {} came to this call, did not wait for it, and did not fail", runs(passed));
+    failure.because.add(fmt::format("{} reached this call, did not wait for it, and did not fail", runs(passed)));
   } else if (vanished == Vanished::comes_and_goes) {
-    failure.because +=
-        fmt::format("; {} did not fail, waiting there or not: the failure is intermittent", runs(passed));
+    failure.because.add(
+        fmt::format("{} did not fail, waiting there or not: the failure is intermittent", runs(passed)));
   } else if (vanished == Vanished::race) {
-    failure.because += fmt::format(
-        "; {} that waited there did not fail, and one that did not wait did: likely a race{}", runs(waited), others);
+    failure.because.add(fmt::format("{} that waited there did not fail, and one that did not wait did: likely a race{}",
+                                    runs(waited), others));
   } else {
-    failure.because +=
-        fmt::format("; {} that waited there did not fail: a race, or an intermittent failure{}", runs(waited), others);
+    failure.because.add(
+        fmt::format("{} that waited there did not fail: a race, or an intermittent failure{}", runs(waited), others));
   }
 }
 
@@ -446,12 +451,12 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
                                         [](const Failure& failure) { return failure.damaged; });
         const bool suspected = std::any_of(as_first_run.begin(), as_first_run.end(),
                                            [&](const Failure& failure) { return shares_code(failure, other); });
-        other.because = "in a rerun " + other.because +
-                        (rerun.other_text            ? "; it ran a different version of the source"
-                         : suspected                 ? "; the first run suspected it too"
-                         : session.processes.empty() ? "; the first run's recording is gone"
-                         : unread                    ? "; the first run's record of it is damaged"
-                                                     : "; the first run did not suspect it");
+        other.because.prepend("in a rerun ");
+        other.because.add(rerun.other_text            ? "it ran a different version of the source"
+                          : suspected                 ? "the first run suspected it too"
+                          : session.processes.empty() ? "the first run's recording is gone"
+                          : unread                    ? "the first run's record of it is damaged"
+                                                      : "the first run did not suspect it");
         analysis.failures.push_back(std::move(other));
       }
     }

@@ -3,7 +3,7 @@
 namespace cudadiag::analyse {
 
 SameCall same_call(const session::Process& process, const SameLine& same_line) {
-  return [&](const session::Error& a, const session::Error& b) {
+  return [&](const session::FailedCall& a, const session::FailedCall& b) {
     if (a.code != b.code || a.call != b.call) return false;
     return a.site == b.site || (same_line && same_line(process, a.site, b.site));
   };

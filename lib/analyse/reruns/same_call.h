@@ -7,7 +7,7 @@
 
 namespace cudadiag::analyse {
 
-using SameCall = std::function<bool(const session::Error&, const session::Error&)>;
+using SameCall = std::function<bool(const session::FailedCall&, const session::FailedCall&)>;
 
 // `process` and `same_line` must outlive it.
 SameCall same_call(const session::Process& process, const SameLine& same_line);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analyse/site_keys.h"
+#include "session/property.h"
 
 namespace cudadiag::analyse {
 
@@ -13,11 +14,11 @@ using wire::site_key::Key;
 
 namespace {
 
-// The Python hook stood behind it: its site has no native stack.
+// The Python hook issued it: its site has no native stack.
 bool is_hooked(const Failure& failure) {
   const auto& record = failure.process->record;
   const auto* site = session::by_id(record.sites, failure.candidates.front().operation->site);
-  return site != nullptr && site->native == 0 && record.properties.contains("python.hook");
+  return site != nullptr && site->native == 0 && session::has(record, session::Property::python_hook);
 }
 
 // Libraries may go another way in the next run, with what the first one has left in a cache. What the program's own
@@ -53,7 +54,7 @@ class SameLines {
       fill();
       return whole_.contains(key);
     }
-    // One that would have it if the hook had stood behind it.
+    // One that would have it if the hook had issued it.
     bool has_hooked(Key key) {
       fill();
       return hooked_.contains(key);

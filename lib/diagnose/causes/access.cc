@@ -9,8 +9,6 @@
 namespace cudadiag::causes {
 namespace {
 
-using Relation = FailedAccess::Relation;
-
 bool is(const Symptoms& symptoms, Relation relation, Facts& facts) {
   if (!symptoms.access || symptoms.access->relation != relation || symptoms.access->shared) return false;
   const FailedAccess& access = *symptoms.access;
@@ -18,10 +16,10 @@ bool is(const Symptoms& symptoms, Relation relation, Facts& facts) {
   facts.add("verb", access.verb);
   if (!access.parameter.empty()) facts.add("parameter", access.parameter);
   if (access.distance) facts.add("distance", *access.distance == 0 ? "just" : size_text(*access.distance));
-  if (!access.memory) return true;
-  facts.add("bytes", size_text(access.memory->bytes));
-  if (!access.memory->allocated_at.empty()) facts.add("allocated", access.memory->allocated_at);
-  if (!access.memory->freed_at.empty()) facts.add("freed", access.memory->freed_at);
+  if (!access.allocation) return true;
+  facts.add("bytes", size_text(access.allocation->bytes));
+  add_place(facts, "allocated", access.allocation->allocated, symptoms.directory);
+  add_place(facts, "freed", access.allocation->freed, symptoms.directory);
   return true;
 }
 
@@ -47,7 +45,7 @@ bool host(const Symptoms& symptoms, Facts& facts) { return is(symptoms, Relation
 
 bool other_device(const Symptoms& symptoms, Facts& facts) {
   if (!is(symptoms, Relation::other_device, facts)) return false;
-  const auto& memory = symptoms.access->memory;
+  const auto& memory = symptoms.access->allocation;
   if (memory && memory->device) facts.add("owner", std::to_string(*memory->device));
   if (symptoms.device) facts.add("device", std::to_string(*symptoms.device));
   return true;

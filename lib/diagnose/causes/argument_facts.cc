@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "diagnose/facts/place.h"
+
 namespace cudadiag::causes {
 namespace {
 
@@ -15,7 +17,8 @@ template <typename Is>
 const Argument* preferred(const Symptoms& symptoms, Is is) {
   const Argument* found = nullptr;
   for (const Argument& argument : symptoms.arguments) {
-    if (is(argument) && (found == nullptr || (found->origin != "variable" && argument.origin == "variable"))) {
+    if (is(argument) && (found == nullptr || (found->origin != session::ValueOrigin::variable &&
+                                              argument.origin == session::ValueOrigin::variable))) {
       found = &argument;
     }
   }
@@ -113,7 +116,7 @@ bool add_bad_value(const Symptoms& symptoms, Facts& facts, double low, double hi
   const auto beyond = [&](const Argument& argument) {
     return (argument.min && real(*argument.min) < low) || (argument.max && real(*argument.max) > high);
   };
-  // Operators take what they check first; weights behind it may be any numbers.
+  // Operators take the checked value first; weights after it may be any numbers.
   const auto bad = std::find_if(symptoms.arguments.begin(), symptoms.arguments.end(), [&](const Argument& argument) {
     return argument.dtype.find("float") != std::string::npos &&
            (any(argument.nan) || any(argument.inf) || beyond(argument));
@@ -138,6 +141,11 @@ std::string_view torch_function(const Symptoms& symptoms) {
     if (frame.file.ends_with("torch/nn/functional.py")) return frame.function;
   }
   return {};
+}
+
+void add_place(Facts& facts, const char* name, const std::optional<diagnose::Location>& location,
+               const std::string& directory) {
+  if (location && diagnose::is_known(*location)) facts.add(name, diagnose::place(*location, directory));
 }
 
 }  // namespace cudadiag::causes

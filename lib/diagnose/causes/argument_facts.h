@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "diagnose/causes/rule.h"
+#include "diagnose/facts/location.h"
 
 namespace cudadiag::causes {
 
@@ -19,6 +20,10 @@ double real(const Number& number);
 std::string subscript(const std::vector<std::int64_t>& index);
 // "12.0 GiB"
 std::string size_text(std::uint64_t bytes);
+// Nothing if the place is not known.
+void add_place(Facts& facts, const char* name, const std::optional<diagnose::Location>& location,
+               const std::string& directory);
+
 // Elements that lie between the first and the last one in memory, both included; nothing where a shape is not known.
 std::optional<std::uint64_t> extent(const Argument& argument);
 std::uint64_t item_size(std::string_view dtype);  // 0: not known

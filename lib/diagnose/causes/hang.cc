@@ -7,22 +7,22 @@
 namespace cudadiag::causes {
 namespace {
 
-bool waits_for(const Symptoms& symptoms, Facts& facts, std::string_view what) {
+bool waits_for(const Symptoms& symptoms, Facts& facts, WaitsFor what) {
   facts.add("wait", symptoms.wait);
   return symptoms.waits_for == what;
 }
 
 bool for_unwritten_value(const Symptoms& symptoms, Facts& facts) {
-  return !symptoms.write_queued && waits_for(symptoms, facts, "value");
+  return !symptoms.write_queued && waits_for(symptoms, facts, WaitsFor::value);
 }
 
 bool for_late_value(const Symptoms& symptoms, Facts& facts) {
-  return symptoms.write_queued && waits_for(symptoms, facts, "value");
+  return symptoms.write_queued && waits_for(symptoms, facts, WaitsFor::value);
 }
 
-bool for_semaphore(const Symptoms& symptoms, Facts& facts) { return waits_for(symptoms, facts, "semaphore"); }
+bool for_semaphore(const Symptoms& symptoms, Facts& facts) { return waits_for(symptoms, facts, WaitsFor::semaphore); }
 
-bool for_stream(const Symptoms& symptoms, Facts& facts) { return waits_for(symptoms, facts, "stream"); }
+bool for_stream(const Symptoms& symptoms, Facts& facts) { return waits_for(symptoms, facts, WaitsFor::stream); }
 
 bool collective(const Symptoms& symptoms, Facts& facts) {
   facts.add("kernel", symptoms.kernel);
@@ -31,22 +31,22 @@ bool collective(const Symptoms& symptoms, Facts& facts) {
 
 bool ranks_missing(const Symptoms& symptoms, Facts& facts) {
   facts.add("ranks", symptoms.missing_ranks);
-  return symptoms.ranks_part == "absence";
+  return symptoms.ranks_part == RanksDifference::absence;
 }
 
 bool ranks_at_other_lines(const Symptoms& symptoms, Facts& facts) {
   facts.add("calls", symptoms.rank_calls);
-  return symptoms.ranks_part == "line";
+  return symptoms.ranks_part == RanksDifference::line;
 }
 
 bool ranks_with_other_data(const Symptoms& symptoms, Facts& facts) {
   facts.add("calls", symptoms.rank_calls);
-  return symptoms.ranks_part == "kernel" || symptoms.ranks_part == "blocks";
+  return symptoms.ranks_part == RanksDifference::kernel || symptoms.ranks_part == RanksDifference::blocks;
 }
 
 bool ranks_alike(const Symptoms& symptoms, Facts& facts) {
   facts.add("number", std::to_string(symptoms.ranks));
-  return symptoms.ranks_part == "none";
+  return symptoms.ranks_part == RanksDifference::none;
 }
 
 bool peer_exchange(const Symptoms& symptoms, Facts& facts) {
@@ -55,7 +55,7 @@ bool peer_exchange(const Symptoms& symptoms, Facts& facts) {
                                    "two_shot_all_reduce"});
 }
 
-bool host_function(const Symptoms& symptoms, Facts&) { return symptoms.operation == "host function"; }
+bool host_function(const Symptoms& symptoms, Facts&) { return symptoms.operation == Work::host_function; }
 
 // Adds the way to find out where the threads are, unless it has been tried.
 void add_way_to_threads(const Symptoms& symptoms, Facts& facts) {
@@ -70,12 +70,12 @@ void add_way_to_threads(const Symptoms& symptoms, Facts& facts) {
 
 bool kernel(const Symptoms& symptoms, Facts& facts) {
   add_way_to_threads(symptoms, facts);
-  return symptoms.operation == "kernel" && !symptoms.kernel.empty();
+  return symptoms.operation == Work::kernel && !symptoms.kernel.empty();
 }
 
 bool graph(const Symptoms& symptoms, Facts& facts) {
   add_way_to_threads(symptoms, facts);
-  return symptoms.operation == "graph";
+  return symptoms.operation == Work::graph;
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ const std::vector<Rule>& hang_rules() {
       {.id = "waits-for-other-stream",
        .when = for_stream,
        .texts = {"the stream waits {wait}"},
-       .fix = {"look at that stream: what it stands at holds this one up"},
+       .fix = {"look at that stream: the operation that blocks it holds this one up"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-and-event-behavior"},
       {.id = "rank-has-not-come",
        .sure = Sure::often,

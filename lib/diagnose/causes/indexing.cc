@@ -195,7 +195,7 @@ const std::vector<Rule>& indexing_rules() {
        .assertions = {"maxind >= 0 && maxind < outputImageSize", "index >= 0 && index < outputImageSize"},
        .kernels = {"max_unpooling2d_forward_kernel", "max_unpooling3d_forward_kernel"},
        .texts = {"an index given to max_unpool is outside of the output plane"},
-       .fix = {"pass the indices of the very max_pool that is undone, and its input's size as output_size"},
+       .fix = {"pass the indices from the max_pool call that this undoes, and the size of its input as output_size"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.MaxUnpool2d.html"},
       {.id = "bag-offsets-decrease",
        .assertions = {"end >= begin"},
@@ -215,7 +215,7 @@ const std::vector<Rule>& indexing_rules() {
       {.id = "group-offsets",
        .assertions = {"expected offset to be less than tensor size",
                       "expected gemm dimension to be greater or equal 0"},
-       .texts = {"the offsets of a grouped matrix product do not fit its operands: an offset lies behind the last row, "
+       .texts = {"the offsets of a grouped matrix product do not fit its operands: an offset lies past the last row, "
                  "or they decrease"},
        .fix = {"offs are the ends of the groups, ascending, none beyond the operand's size: the cumulative sum of the "
                "tokens of each expert, after dropped ones were taken out"},

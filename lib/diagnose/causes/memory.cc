@@ -24,15 +24,15 @@ const Argument* add_first(const Symptoms& symptoms, Facts& facts, Is is) {
   return &*found;
 }
 
-bool is_freed(const Argument& argument) { return argument.memory && argument.memory->state == "freed"; }
+bool is_freed(const Argument& argument) { return argument.allocation && argument.allocation->is_freed; }
 
 // A launch is refused for its configuration, and not for its pointers.
 bool freed(const Symptoms& symptoms, Facts& facts) {
   if (symptoms.launch && !symptoms.asynchronous) return false;
   const Argument* pointer = add_first(symptoms, facts, is_freed);
   if (pointer == nullptr) return false;
-  facts.add("bytes", size_text(pointer->memory->bytes));
-  if (!pointer->memory->freed_at.empty()) facts.add("freed", pointer->memory->freed_at);
+  facts.add("bytes", size_text(pointer->allocation->bytes));
+  add_place(facts, "freed", pointer->allocation->freed, symptoms.directory);
   return true;
 }
 
@@ -45,9 +45,9 @@ bool only_freed(const Symptoms& symptoms, Facts& facts) {
   const bool copy = !symptoms.asynchronous || std::any_of(symptoms.arguments.begin(), symptoms.arguments.end(),
                                                           [](const Argument& argument) { return argument.bytes; });
   const bool others = std::any_of(symptoms.arguments.begin(), symptoms.arguments.end(), [&](const Argument& argument) {
-    const bool past = argument.memory && argument.memory->offset >= argument.memory->bytes;
-    const bool unknown = argument.pointer && !argument.memory && !is_of_host(symptoms, argument);
-    const bool live = argument.memory && !is_freed(argument);
+    const bool past = argument.allocation && argument.allocation->offset >= argument.allocation->bytes;
+    const bool unknown = argument.pointer && !argument.allocation && !is_of_host(symptoms, argument);
+    const bool live = argument.allocation && !is_freed(argument);
     return argument.pointer == 0u || unknown || (live && (past || !copy));
   });
   return !others && freed(symptoms, facts);
@@ -62,27 +62,27 @@ bool only_freed_before_replay(const Symptoms& symptoms, Facts& facts) {
 
 bool copy_past_the_end(const Symptoms& symptoms, Facts& facts) {
   const Argument* range = add_first(symptoms, facts, [](const Argument& argument) {
-    return argument.bytes && argument.memory && argument.memory->state == "live" && argument.memory->bytes > 0 &&
-           argument.memory->offset + *argument.bytes > argument.memory->bytes;
+    return argument.bytes && argument.allocation && !argument.allocation->is_freed && argument.allocation->bytes > 0 &&
+           argument.allocation->offset + *argument.bytes > argument.allocation->bytes;
   });
   if (range == nullptr) return false;
-  const std::uint64_t past = range->memory->offset + *range->bytes - range->memory->bytes;
-  if (!range->memory->allocated_at.empty()) facts.add("allocated", range->memory->allocated_at);
+  const std::uint64_t past = range->allocation->offset + *range->bytes - range->allocation->bytes;
+  add_place(facts, "allocated", range->allocation->allocated, symptoms.directory);
   facts.add("touched", size_text(*range->bytes));
-  facts.add("bytes", size_text(range->memory->bytes));
+  facts.add("bytes", size_text(range->allocation->bytes));
   facts.add("past", size_text(past));
   return true;
 }
 
 bool wrong_way(const Symptoms& symptoms, Facts& facts) {
   const Argument* side = add_first(symptoms, facts, [&](const Argument& argument) {
-    return is_of_host(symptoms, argument) && argument.memory && argument.memory->state == "live";
+    return is_of_host(symptoms, argument) && argument.allocation && !argument.allocation->is_freed;
   });
   if (side == nullptr) return false;
   facts.add("call", symptoms.call);
   facts.add("way", symptoms.host_side == "source" ? "from the host" : "to the host");
-  facts.add("bytes", size_text(side->memory->bytes));
-  if (!side->memory->allocated_at.empty()) facts.add("allocated", side->memory->allocated_at);
+  facts.add("bytes", size_text(side->allocation->bytes));
+  add_place(facts, "allocated", side->allocation->allocated, symptoms.directory);
   return true;
 }
 
@@ -90,30 +90,30 @@ bool wrong_way(const Symptoms& symptoms, Facts& facts) {
 // and an odd pointer may be one that it does not use: null by design, or the end of something.
 bool is_only_address(const Symptoms& symptoms, const Argument& argument) {
   return std::ranges::none_of(symptoms.arguments, [&](const Argument& other) {
-    return &other != &argument && (other.memory || other.pointer.value_or(0) != 0);
+    return &other != &argument && (other.allocation || other.pointer.value_or(0) != 0);
   });
 }
 
 bool past_the_end(const Symptoms& symptoms, Facts& facts) {
   const Argument* pointer = add_first(symptoms, facts, [](const Argument& argument) {
-    return argument.memory && argument.memory->state == "live" && argument.memory->offset > argument.memory->bytes &&
-           argument.memory->bytes > 0;
+    return argument.allocation && !argument.allocation->is_freed &&
+           argument.allocation->offset > argument.allocation->bytes && argument.allocation->bytes > 0;
   });
   if (pointer == nullptr || !is_only_address(symptoms, *pointer)) return false;
-  facts.add("bytes", size_text(pointer->memory->bytes));
-  facts.add("past", size_text(pointer->memory->offset - pointer->memory->bytes));
+  facts.add("bytes", size_text(pointer->allocation->bytes));
+  facts.add("past", size_text(pointer->allocation->offset - pointer->allocation->bytes));
   return true;
 }
 
 bool of_another_gpu(const Symptoms& symptoms, Facts& facts) {
   const Argument* pointer = add_first(symptoms, facts, [](const Argument& argument) {
-    return argument.memory && argument.memory->out_of_reach && argument.memory->device;
+    return argument.allocation && argument.allocation->out_of_reach && argument.allocation->device;
   });
   if (pointer == nullptr || !symptoms.device) return false;
-  facts.add("bytes", size_text(pointer->memory->bytes));
-  facts.add("owner", std::to_string(*pointer->memory->device));
+  facts.add("bytes", size_text(pointer->allocation->bytes));
+  facts.add("owner", std::to_string(*pointer->allocation->device));
   facts.add("device", std::to_string(*symptoms.device));
-  if (!pointer->memory->allocated_at.empty()) facts.add("allocated", pointer->memory->allocated_at);
+  add_place(facts, "allocated", pointer->allocation->allocated, symptoms.directory);
   return true;
 }
 
@@ -149,7 +149,9 @@ bool is_pointer_by_type(const Symptoms& symptoms, const Argument& argument) {
   return number > 0 && number <= types.size() && types[number - 1].ends_with('*');
 }
 
-bool is_zero(const Argument& argument) { return argument.origin == "kernel" && argument.pointer == 0u; }
+bool is_zero(const Argument& argument) {
+  return argument.origin == session::ValueOrigin::kernel && argument.pointer == 0u;
+}
 
 // A refused allocation that nobody looked at leaves a null pointer. Without one, null may be meant.
 bool may_be_blamed(const Symptoms& symptoms, const Argument& null) {
@@ -175,8 +177,8 @@ bool zero_of_unknown_type(const Symptoms& symptoms, Facts& facts) {
 
 bool of_the_host(const Symptoms& symptoms, Facts& facts) {
   const Argument* pointer = add_first(symptoms, facts, [&](const Argument& argument) {
-    return argument.origin == "kernel" && !argument.memory && is_pointer_by_type(symptoms, argument) &&
-           host_memory_at(argument.pointer.value_or(0)) != nullptr;
+    return argument.origin == session::ValueOrigin::kernel && !argument.allocation &&
+           is_pointer_by_type(symptoms, argument) && host_memory_at(argument.pointer.value_or(0)) != nullptr;
   });
   if (pointer == nullptr) return false;
   facts.add("where", host_memory_at(*pointer->pointer));
@@ -204,7 +206,8 @@ bool off_its_type(const Symptoms& symptoms, Facts& facts) {
 
 bool off_a_vector(const Symptoms& symptoms, Facts& facts) {
   const Argument* pointer = add_first(symptoms, facts, [&](const Argument& argument) {
-    const bool number = argument.origin == "kernel" && !argument.memory && !is_pointer_by_type(symptoms, argument);
+    const bool number = argument.origin == session::ValueOrigin::kernel && !argument.allocation &&
+                        !is_pointer_by_type(symptoms, argument);
     return !number && argument.pointer.value_or(0) % kVector != 0;
   });
   if (pointer == nullptr) return false;

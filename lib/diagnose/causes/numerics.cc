@@ -25,7 +25,7 @@ bool zero_to_one(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// The message that torch._assert_async was given stands where a condition would.
+// The message given to torch._assert_async is printed instead of a condition.
 bool own_message(const Symptoms& symptoms, Facts& facts) {
   if (symptoms.device_function.find("_assert_async") == std::string::npos || symptoms.assertion.empty() ||
       symptoms.assertion.starts_with("input[0] != ")) {
@@ -71,7 +71,7 @@ const std::vector<Rule>& numerics_rules() {
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.multinomial.html"},
       {.id = "zero-probabilities",
        .assertions = kSums,
-       .texts = {"a row of the probabilities given to multinomial adds up to nothing, or is NaN"},
+       .texts = {"a row of the probabilities given to multinomial sums to zero, or contains NaN"},
        .fix = {"check probs.sum(-1) before it: rows that are masked whole, underflow, NaN"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.multinomial.html"},
       {.id = "bce-input-outside-0-1",

@@ -38,7 +38,7 @@ struct Rule {
   std::vector<std::string_view> calls{};  // parts of the name of the refused call
   // A further condition; adds the facts that the texts name.
   bool (*when)(const Symptoms&, Facts&) = nullptr;
-  // "{name}" stands for a fact. The first text that lacks none is the cause's; steps that lack one are left out. Steps
+  // "{name}" is replaced by a fact. The first text that lacks none is the cause's; steps that lack one are left out. Steps
   // and link are in the program's own words, as in_dialect() has them.
   std::vector<std::string_view> texts{};
   std::vector<std::string_view> fix{};

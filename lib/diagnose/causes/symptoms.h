@@ -7,44 +7,25 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
+
+#include "diagnose/facts/argument.h"
+#include "diagnose/facts/hang.h"
+#include "diagnose/facts/relation.h"
+#include "session/work.h"
 
 namespace cudadiag::causes {
 
 using Dim3 = std::array<std::uint32_t, 3>;
-using Number = std::variant<std::int64_t, double>;
-
-// The allocation that a pointer pointed into, or past the end of.
-struct Memory {
-  std::uint64_t bytes = 0, offset = 0;  // offset: of the pointer; not less than bytes: past the end
-  std::optional<std::uint32_t> device;
-  bool out_of_reach = false;           // of another device, which the operation's had not been given access to
-  std::string state;                   // "live" | "freed"
-  std::string allocated_at, freed_at;  // "train.py:39, forward"
-};
-
-// One value that went into the failing operation.
-struct Argument {
-  std::string name;
-  std::string origin;  // "operator" | "variable" | "kernel"
-  std::string dtype;
-  std::vector<std::int64_t> shape, strides;
-  std::optional<Number> min, max;
-  std::optional<std::uint64_t> nan, inf;
-  // For indices into something with `bound` entries: how many are out of range, and the first of them.
-  std::optional<std::int64_t> bound;
-  std::optional<std::uint64_t> outside;
-  std::vector<std::int64_t> first_outside;
-  std::optional<Number> first_value;
-  std::optional<std::uint64_t> pointer;
-  std::optional<std::uint64_t> bytes;  // that a copy or memset touches from there on
-  std::optional<Memory> memory;
-};
+using diagnose::Argument;
+using diagnose::Number;
+using diagnose::RanksDifference;
+using diagnose::Relation;
+using diagnose::WaitsFor;
+using session::Work;
 
 // The access that failed, as a core dump and the recording know it.
 struct FailedAccess {
-  enum class Relation { past_end, before, freed, null, never_allocated, other_device, misaligned };
   Relation relation = Relation::past_end;
   bool shared = false;      // shared memory is meant
   std::string kernel;       // "scale()"
@@ -53,7 +34,7 @@ struct FailedAccess {
   std::uint32_t bytes = 0;  // at once
   std::optional<std::uint64_t> distance;
   bool overflow = false;  // 2^32 elements less or more would lie inside
-  std::optional<Memory> memory;
+  std::optional<diagnose::PointedMemory> allocation;
 };
 
 struct Frame {
@@ -78,10 +59,10 @@ struct Symptoms {
   std::string library;                // CUDA library that made the call: "libcublas.so.13"
   std::uint64_t bytes = 0;            // that the call asked for
   std::optional<std::uint64_t> free;  // bytes that the device had left then
-  std::string operation;              // "kernel" | "graph" | "copy" | "memset" | "call"
+  std::optional<Work> operation;      // nothing: not known, or several kinds can be the one
   // No call failed: the operation, or one of several, does not end.
   bool hang = false;
-  std::string waits_for;                // "value" | "stream" | "semaphore", where the operation waits for somebody else
+  std::optional<WaitsFor> waits_for;    // nothing: the operation waits for nobody else
   std::string wait;                     // that in words: "until the word at 0x7f40 equals 1; …"
   bool write_queued = false;            // a stream has the write of that value before it
   bool asked_for_dump = false;          // a rerun for a GPU core dump was made
@@ -89,7 +70,7 @@ struct Symptoms {
   std::optional<std::uint32_t> device;  // that the operation ran on
   // For a hang in a collective of several ranks, if their calls are known.
   std::size_t ranks = 0;
-  std::string ranks_part;     // "absence" | "line" | "kernel" | "blocks" | "none"; empty: not known
+  std::optional<RanksDifference> ranks_part;
   std::string missing_ranks;  // "rank 1": they have not come to it
   std::string rank_calls;     // of the others: "rank 0: train.py:40, step"
   bool in_graph = false;      // a node of a launched graph, or the launch itself
@@ -101,6 +82,7 @@ struct Symptoms {
   std::string device_function, device_file;  // of the exception or assertion
   std::string exception;                     // "Warp Misaligned Address"
   std::vector<Argument> arguments;
+  std::string directory;  // paths below it are shown relative to it
   std::optional<FailedAccess> access;
   std::string source;         // the true line, without its comment
   std::vector<Frame> python;  // innermost first

@@ -38,9 +38,9 @@ void for_locations(Finding& finding, const Each& of_line) {
     if (*location) each(**location);
   }
   for (Related& related : finding.related) each(related.location);
-  for (Candidate& candidate : finding.candidates) each(candidate.location);
+  for (CandidateLine& candidate : finding.candidates) each(candidate.location);
   if (!finding.race) return;
-  for (RaceAccess& access : finding.race->accesses) each(access.location);
+  for (ResolvedAccess& access : finding.race->accesses) each(access.location);
 }
 
 void drop_text(Finding& finding) {
@@ -69,7 +69,7 @@ std::string older_than_source(const Finding& finding, const session::ProcessReco
 int line_in_rerun(const Finding& finding, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer) {
   if (failure.again == nullptr || failure.again_process == nullptr || finding.backward) return 0;
   if (finding.location.line == 0) return 0;
-  if (finding.location.language != "python" || failure.candidates.front().node != nullptr) return 0;
+  if (finding.location.language != symbolize::Language::python || failure.candidates.front().node != nullptr) return 0;
   const symbolize::Location there = resolve(symbolizer, *failure.again_process, failure.again->site).line.location;
   return there.file == finding.location.file && there.line != finding.location.line ? there.line : 0;
 }
@@ -79,7 +79,7 @@ int line_in_rerun(const Finding& finding, const analyse::Failure& failure, symbo
 std::optional<double> met_at(const analyse::Failure& failure) {
   const session::ProcessRecord& record = failure.process->record;
   if (failure.hang) return heard_until(record);
-  const session::Error* error = failure.noticed != nullptr ? failure.noticed : failure.reported;
+  const session::FailedCall* error = failure.noticed != nullptr ? failure.noticed : failure.reported;
   const std::uint64_t issued = failure.candidates.empty() ? 0 : failure.candidates.front().operation->ticks;
   return at(record, std::max({issued, error == nullptr ? 0 : error->ticks, record.frozen_ticks}));
 }
@@ -105,14 +105,14 @@ void compare_rerun_source(Finding& finding, const analyse::Failure& failure, con
   const std::string& file = finding.location.file;
   const auto name_of = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
   if (const int line = line_in_rerun(finding, failure, symbolizer); line > 0) {
-    finding.because +=
-        fmt::format("; the rerun ran a different version of {}, where this call is in line {}", name_of(file), line);
+    finding.because.add(
+        fmt::format("the rerun ran a different version of {}, where this call is in line {}", name_of(file), line));
     // An editor may have kept the file's time.
     add_once(finding.changed_sources, file);
     drop_text(finding);
   } else if (!failure.rewritten.empty()) {
-    finding.because += fmt::format("; {} was edited before the rerun, so the rerun says nothing about this answer",
-                                   name_of(failure.rewritten));
+    finding.because.add(fmt::format("{} was edited before the rerun, so the rerun says nothing about this answer",
+                                    name_of(failure.rewritten)));
   }
 }
 
@@ -130,12 +130,12 @@ void note_changed_sources(Diagnosis& report) {
     add_once(newer, finding.location.nearest().file + " was written after " + finding.source_newer_than);
   }
   for (const std::string& file : changed) {
-    report.notes.push_back({"source-changed", file +
-                                                  " was edited after the run: its lines may have changed, and are not "
-                                                  "shown"});
+    report.notes.push_back(
+        {analyse::NoteCode::source_changed, file + " was edited after the run: its lines may have changed, and are not "
+                                                   "shown"});
   }
   for (const std::string& text : newer) {
-    report.notes.push_back({"source-newer", text + ": its lines may have been different"});
+    report.notes.push_back({analyse::NoteCode::source_newer, text + ": its lines may have been different"});
   }
 }
 

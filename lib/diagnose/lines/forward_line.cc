@@ -19,10 +19,10 @@ constexpr std::size_t kMostStacks = 32;  // resolved for one node
 constexpr int kDeepest = 4;              // backward of a backward of a backward
 
 symbolize::Location frame_location(const PythonFrame& frame) {
-  return {frame.file, frame.line, frame.function, "python", ""};
+  return {frame.file, frame.function, symbolize::Language::python, "", "", frame.line};
 }
 
-bool same_line(const symbolize::Location& a, const symbolize::Location& b) {
+bool on_same_line(const symbolize::Location& a, const symbolize::Location& b) {
   return a.nearest().line == b.nearest().line && a.nearest().file == b.nearest().file;
 }
 
@@ -112,7 +112,7 @@ class Search {
       if (analyse::runs_node(*claim) != analyse::runs_node(*claims.front())) continue;
       if (claim == claims.front()) {
         first = line_of(*claim, *site, stack, depth, because);
-      } else if (!first || !same_line(own_line(*site, stack).location, *first)) {
+      } else if (!first || !on_same_line(own_line(*site, stack).location, *first)) {
         several = true;
       }
     }
@@ -212,7 +212,8 @@ const session::Delivery* node_of(const Process& process, const Operation& operat
   if (!analyse::has_forward(operation) || operation.thread >= record.threads.size()) return nullptr;
   const session::Delivery* last = nullptr;
   for (const session::Delivery& delivery : process.deliveries) {
-    if (delivery.kind != "forward" || delivery.tid != record.threads[operation.thread].tid) continue;
+    if (delivery.kind != session::DeliveryKind::forward || delivery.tid != record.threads[operation.thread].tid)
+      continue;
     if (delivery.ticks <= operation.ticks) last = &delivery;
   }
   if (last == nullptr || static_cast<std::uint32_t>(last->number) != operation.origin.node) return nullptr;

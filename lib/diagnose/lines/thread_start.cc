@@ -23,7 +23,8 @@ const session::Delivery* start_of(const session::Process& process, const session
   };
   const session::Delivery* last = nullptr;
   for (const session::Delivery& delivery : process.deliveries) {
-    if (delivery.kind != "started" || delivery.tid != record.threads[operation.thread].tid) continue;
+    if (delivery.kind != session::DeliveryKind::started || delivery.tid != record.threads[operation.thread].tid)
+      continue;
     if (delivery.ticks <= operation.ticks && is_on_stack(delivery)) last = &delivery;
   }
   return last;
@@ -42,7 +43,7 @@ std::optional<ThreadStart> lead_to_start(symbolize::TrueLine& line, const analys
     start.stack.insert(start.stack.end(), stack.begin(), stack.end());
     const auto user = std::find_if(stack.begin(), stack.end(), [](const auto& frame) { return frame.user; });
     if (user == stack.end()) continue;
-    line = {{user->file, user->line, user->function, "python", ""}, {}, true, false};
+    line = {{user->file, user->function, symbolize::Language::python, "", "", user->line}, {}, true, false};
     return start;
   }
   return std::nullopt;

@@ -1,4 +1,4 @@
-// The line of the user's behind a thread that runs only a library's: the one that started the thread, or that gave the
+// The user's line for a thread that runs only a library's code: the one that started the thread, or that gave the
 // work to a pool of threads. The rerun that confirmed the failure knows it.
 #pragma once
 

@@ -57,17 +57,19 @@ bool is_dense(const DeliveredValue& value) {
 NamedAccess named(const Delivery& delivery, const DeliveredValue* value, std::uint64_t address,
                   std::uint64_t first_begin) {
   NamedAccess access;
-  if (delivery.kind != "line") {
+  if (delivery.kind != session::DeliveryKind::line) {
     access.op = delivery.op + (delivery.overload.empty() ? "" : "." + delivery.overload);
     access.schema = delivery.schema;
   }
   if (value == nullptr) return access;
   RaceTensor& tensor = access.tensor.emplace();
-  const bool is_variable = value->origin == "variable";
+  const bool is_variable = value->origin == session::ValueOrigin::variable;
   if (is_variable) tensor.name = value->name;
   tensor.view = value->view;
-  tensor.role = delivery.kind == "line" ? "variable" : delivery.kind == "results" ? "result" : "argument";
-  if (tensor.role != "variable") tensor.argument = is_variable ? value->parameter : value->name;
+  tensor.role = delivery.kind == session::DeliveryKind::line      ? TensorRole::variable
+                : delivery.kind == session::DeliveryKind::results ? TensorRole::result
+                                                                  : TensorRole::argument;
+  if (tensor.role != TensorRole::variable) tensor.argument = is_variable ? value->parameter : value->name;
   tensor.written = written(delivery, *value, tensor.argument);
   tensor.dtype = value->dtype;
   tensor.device = value->device;
@@ -76,11 +78,11 @@ NamedAccess named(const Delivery& delivery, const DeliveredValue* value, std::ui
   // Where it lay in the first run.
   tensor.begin = first_begin - (address - *value->pointer);
   tensor.end = tensor.begin + *value->bytes;
-  access.whole = tensor.role != "variable" && delivery.whole && is_dense(*value) && tensor.end > tensor.begin;
+  access.whole = tensor.role != TensorRole::variable && delivery.whole && is_dense(*value) && tensor.end > tensor.begin;
   return access;
 }
 
-// The call of an operator in which the thread was then: between what it told before it and what it told behind it.
+// The operator call in which the thread was then: between the hook's messages before and after it.
 struct Call {
   const Delivery *before = nullptr, *behind = nullptr;
 };
@@ -88,8 +90,9 @@ std::optional<Call> call_at(const Process& process, std::uint32_t tid, std::uint
   Call call;
   for (const Delivery& delivery : process.deliveries) {
     if (delivery.tid != tid) continue;
-    if (delivery.kind == "operator" && delivery.ticks <= ticks) call = {&delivery, nullptr};
-    if (delivery.kind == "results" && call.before != nullptr && call.behind == nullptr) call.behind = &delivery;
+    if (delivery.kind == session::DeliveryKind::call && delivery.ticks <= ticks) call = {&delivery, nullptr};
+    if (delivery.kind == session::DeliveryKind::results && call.before != nullptr && call.behind == nullptr)
+      call.behind = &delivery;
   }
   if (call.behind == nullptr || call.behind->ticks < ticks || call.behind->op != call.before->op) return std::nullopt;
   return call;
@@ -121,7 +124,7 @@ bool RaceTensors::same_side(const session::RaceAccess& a, const Process& of_a, c
   const session::Site* site = by_id(of_b.record.sites, b.site);
   if (site == nullptr) return false;
   const auto key = keys(of_b).of_site(b.site);
-  // The Python hook stood behind it: it has no native stack there.
+  // The Python hook issued it: it has no native stack there.
   return keys(of_a).of_site(a.site) == key || (site->native == 0 && keys(of_a).of_hooked_site(a.site) == key);
 }
 
@@ -173,9 +176,10 @@ NamedAccess RaceTensors::name(const session::RaceAccess& access, const Process& 
   };
   std::optional<NamedAccess> found;
   for (const Delivery& delivery : process.deliveries) {
-    if (delivery.kind == "untold") return {};
-    const bool is_operator = delivery.kind == "operator" || delivery.kind == "results";
-    if ((!is_operator && delivery.kind != "line") || is_operator != of_operator) continue;
+    if (delivery.kind == session::DeliveryKind::untold) return {};
+    const bool is_operator =
+        delivery.kind == session::DeliveryKind::call || delivery.kind == session::DeliveryKind::results;
+    if ((!is_operator && delivery.kind != session::DeliveryKind::line) || is_operator != of_operator) continue;
     if ((delivery.tid != tid && !of_graph) || !is_of_line(delivery)) continue;
     const DeliveredValue* value = holder(delivery, access.begin);
     if (value == nullptr) continue;

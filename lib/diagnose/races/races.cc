@@ -21,14 +21,16 @@ namespace {
 
 using session::by_id;
 using session::Process;
+using session::RaceMode;
+using session::Work;
 
-bool alters(const RaceAccess& access) { return access.mode == "write" || access.mode == "atomic"; }
+bool alters(const ResolvedAccess& access) { return session::alters(access.mode); }
 
-std::string verb(const RaceAccess& access) {
-  if (access.operation == "allocation") return "is allocated";
-  if (access.operation == "free") return "is freed";
-  if (access.mode == "unknown") return "may be used";
-  return access.mode == "read" ? "is read" : "is written";
+std::string verb(const ResolvedAccess& access) {
+  if (access.operation == Work::allocation) return "is allocated";
+  if (access.operation == Work::free) return "is freed";
+  if (access.mode == RaceMode::unknown) return "may be used";
+  return access.mode == RaceMode::read ? "is read" : "is written";
 }
 
 // A race, and what a rerun adds to it.
@@ -43,8 +45,8 @@ struct Judged {
 
 // The operator's schema may decide if the kernel's code does not.
 bool judge(session::RaceAccess& access, const NamedAccess& name) {
-  if (access.mode != "unknown" || !name.tensor || !name.tensor->written) return false;
-  access.mode = *name.tensor->written ? "write" : "read";
+  if (access.mode != RaceMode::unknown || !name.tensor || !name.tensor->written) return false;
+  access.mode = *name.tensor->written ? RaceMode::write : RaceMode::read;
   return true;
 }
 
@@ -56,8 +58,8 @@ Judged judged(const session::Race& race, const Process& process, RaceTensors& te
     to.second = std::move(pair->second);
     to.first_by_schema = judge(to.race.first, to.first);
     to.second_by_schema = judge(to.race.second, to.second);
-    const auto one = [&](std::string_view mode) { return to.race.first.mode == mode || to.race.second.mode == mode; };
-    const bool disturb = one("write") || (one("atomic") && one("read"));
+    const auto one = [&](RaceMode mode) { return to.race.first.mode == mode || to.race.second.mode == mode; };
+    const bool disturb = one(RaceMode::write) || (one(RaceMode::atomic) && one(RaceMode::read));
     if (to.by_schema() && disturb) to.race.possible = race.uncertain;
     return to;
   }
@@ -69,7 +71,9 @@ Judged judged(const session::Race& race, const Process& process, RaceTensors& te
 }
 
 bool only_reads(const Judged& judged) {
-  const auto reads = [](const session::RaceAccess& access) { return access.mode == "read" || access.mode == "none"; };
+  const auto reads = [](const session::RaceAccess& access) {
+    return access.mode == RaceMode::read || access.mode == RaceMode::none;
+  };
   return judged.by_schema() && reads(judged.race.first) && reads(judged.race.second);
 }
 
@@ -84,7 +88,7 @@ class RaceBuilder {
     finding_.pid = process_.pid;
     finding_.rank = process_.rank;
     finding_.host = host;
-    Race& race = finding_.race.emplace();
+    ResolvedRace& race = finding_.race.emplace();
     race.possible = from_.possible;
     race.times = from_.times;
     race.accesses = {access(from_.first, judged_.first, judged_.first_by_schema),
@@ -98,8 +102,8 @@ class RaceBuilder {
   }
 
  private:
-  RaceAccess access(const session::RaceAccess& from, const NamedAccess& known, bool by_schema) {
-    RaceAccess to;
+  ResolvedAccess access(const session::RaceAccess& from, const NamedAccess& known, bool by_schema) {
+    ResolvedAccess to;
     to.op = known.op;
     to.schema = known.schema;
     to.tensor = known.tensor;
@@ -116,7 +120,7 @@ class RaceBuilder {
       to.exact = true;
     }
     to.graph_node = from.node;
-    if (from.what == "kernel") {
+    if (from.what == Work::kernel) {
       const session::Site* site = by_id(process_.record.sites, from.site);
       const std::uint32_t function = from.function != 0 || site == nullptr ? from.function : site->function;
       if (const std::string* name = by_id(process_.record.functions, function)) {
@@ -130,7 +134,7 @@ class RaceBuilder {
 
   // The later one leads: it is where the wait is missing.
   void lead() {
-    const RaceAccess& later = finding_.race->accesses[1];
+    const ResolvedAccess& later = finding_.race->accesses[1];
     finding_.location = later.location;
     finding_.stack = later.stack;
     const Location& shown = later.location.nearest();
@@ -140,24 +144,23 @@ class RaceBuilder {
   }
 
   void allocation() {
-    Allocation& to = finding_.race->allocation.emplace();
+    PointedMemory& to = finding_.race->allocation.emplace();
     to.address = from_.address;
     to.bytes = from_.bytes;
     to.offset = std::max(from_.first.begin, from_.second.begin) - from_.address;
-    to.state = "live";
     if (from_.allocated == 0) return;
     auto [location, stack] = resolve_(process_, from_.allocated);
     const auto of_torch = [](const symbolize::NativeFrame& frame) {
       return !frame.user && std::filesystem::path(frame.module).filename().string().starts_with("libc10_cuda");
     };
     if (std::any_of(stack.native.begin(), stack.native.end(), of_torch)) to.owner = "PyTorch's caching allocator";
-    finding_.related.push_back({"allocated", location});
+    finding_.related.push_back({Role::allocated, location});
     to.allocated = std::move(location);
   }
 
   void words() {
-    const RaceAccess& first = finding_.race->accesses[0];
-    const RaceAccess& second = finding_.race->accesses[1];
+    const ResolvedAccess& first = finding_.race->accesses[0];
+    const ResolvedAccess& second = finding_.race->accesses[1];
     const std::string a = stream_phrase(first.stream);
     const bool alike = first.stream == second.stream && !from_.one_graph;
     const std::string b = alike ? other_stream_phrase(second.stream) : stream_phrase(second.stream);
@@ -177,7 +180,7 @@ class RaceBuilder {
     }
     if (from_.uncertain)
       missing +=
-          "; something that the driver does not tell of (a word in memory, another process, "
+          "; something that the driver does not report (a word in memory, another process, "
           "a host function) may order them";
     fixes(first, second, a, b);
     evidence(first, second);
@@ -185,7 +188,7 @@ class RaceBuilder {
 
   std::uint64_t meeting_point() const { return std::max(from_.first.begin, from_.second.begin); }
 
-  void fixes(const RaceAccess& first, const RaceAccess& second, const std::string& a, const std::string& b) {
+  void fixes(const ResolvedAccess& first, const ResolvedAccess& second, const std::string& a, const std::string& b) {
     const causes::Dialect dialect = dialect_of(process_, second.stack, torch_);
     const bool allocator = finding_.race->allocation && !finding_.race->allocation->owner.empty();
     std::vector<std::string>& fix = finding_.fix;
@@ -197,7 +200,7 @@ class RaceBuilder {
                                        dialect));
     } else {
       fix.push_back(
-          causes::in_dialect("{cuda:cudaEventRecord|cuEventRecord}(event, first) behind the first one and "
+          causes::in_dialect("{cuda:cudaEventRecord|cuEventRecord}(event, first) after the first one and "
                              "{cuda:cudaStreamWaitEvent(second, event)|cuStreamWaitEvent(second, event, 0)} "
                              "before the second; first is " +
                                  a + ", second " + b,
@@ -208,23 +211,23 @@ class RaceBuilder {
           "if the tensor had been freed while the other stream still used it: "
           "tensor.record_stream(stream) keeps its memory until then");
     }
-    if (first.operation == "free" || second.operation == "free") {
+    if (first.operation == Work::free || second.operation == Work::free) {
       fix.push_back("free the memory on the stream that uses it last, or after waiting for that one");
     }
   }
 
-  const char* doubt(const RaceAccess& first, const RaceAccess& second) const {
+  const char* doubt(const ResolvedAccess& first, const ResolvedAccess& second) const {
     if (from_.uncertain) return "no recorded call orders them";
-    if (first.mode == "write" || second.mode == "write") {
+    if (first.mode == RaceMode::write || second.mode == RaceMode::write) {
       return "nothing orders them, but one of them may have been given the address to count from, or as an end";
     }
     return alters(first) || alters(second) ? "nothing orders them, but both may do what they do atomically"
                                            : "nothing orders them, but neither is known to write";
   }
 
-  void evidence(const RaceAccess& first, const RaceAccess& second) {
+  void evidence(const ResolvedAccess& first, const ResolvedAccess& second) {
     using analyse::Grade;
-    std::string& because = finding_.because;
+    analyse::Reasons& because = finding_.because;
     const bool by_tensors = first.exact != from_.first.exact || second.exact != from_.second.exact;
     if (from_.possible) {
       finding_.grade = Grade::suspected;
@@ -239,13 +242,12 @@ class RaceBuilder {
       finding_.grade = Grade::inferred;
       because =
           "no stream, event or host wait orders the two; a kernel's address is known, but not how many bytes from "
-          "there "
-          "it uses";
+          "there it uses";
     }
     if (first.judged_by_schema || second.judged_by_schema) {
-      because += "; whether a kernel writes is taken from its operator's schema, as its code does not show it";
+      because.add("whether a kernel writes is taken from its operator's schema, as its code does not show it");
     }
-    if (!judged_.rerun.empty()) because += "; " + judged_.rerun;
+    if (!judged_.rerun.empty()) because.add(judged_.rerun);
   }
 
   const Judged& judged_;
@@ -273,7 +275,7 @@ void add(std::vector<Finding>& found, Finding finding) {
   if (same == found.end()) return found.push_back(std::move(finding));
   const auto tensors = [](const Finding& of) {
     return std::count_if(of.race->accesses.begin(), of.race->accesses.end(),
-                         [](const RaceAccess& access) { return access.tensor.has_value(); });
+                         [](const ResolvedAccess& access) { return access.tensor.has_value(); });
   };
   finding.race->times += same->race->times;
   tensors(finding) > tensors(*same) ? void(*same = std::move(finding)) : void(same->race->times = finding.race->times);
@@ -281,19 +283,22 @@ void add(std::vector<Finding>& found, Finding finding) {
 
 void note_gaps(Diagnosis& report, const session::RaceCounts& counts) {
   if (counts.lost > 0) {
-    report.notes.push_back({"races-gap", fmt::format("pid {}: {} records were lost in {} gap{}: no race is told across "
-                                                     "one",
-                                                     counts.pid, thousands(counts.lost), thousands(counts.gaps),
-                                                     counts.gaps == 1 ? "" : "s")});
+    report.notes.push_back(
+        {analyse::NoteCode::races_gap,
+         fmt::format("pid {}: {} records were lost in {} gap{}: no race is told across "
+                     "one",
+                     counts.pid, thousands(counts.lost), thousands(counts.gaps), counts.gaps == 1 ? "" : "s")});
   }
   if (counts.forgotten > 0) {
-    report.notes.push_back({"races-forgotten", fmt::format("pid {}: {} accesses had to be forgotten for want of room: "
-                                                           "races with them are not told",
-                                                           counts.pid, thousands(counts.forgotten))});
+    report.notes.push_back(
+        {analyse::NoteCode::races_forgotten, fmt::format("pid {}: {} accesses had to be forgotten for want of room: "
+                                                         "races with them are not told",
+                                                         counts.pid, thousands(counts.forgotten))});
   }
   if (counts.unlisted > 0) {
-    report.notes.push_back({"races-unlisted", fmt::format("pid {}: {} races beyond the first are not listed",
-                                                          counts.pid, thousands(counts.unlisted))});
+    report.notes.push_back(
+        {analyse::NoteCode::races_unlisted,
+         fmt::format("pid {}: {} races beyond the first are not listed", counts.pid, thousands(counts.unlisted))});
   }
 }
 
@@ -330,7 +335,7 @@ void add_races(Diagnosis& report, const session::Session& session, const Resolve
     const Process* process = process_of(session.processes, race.pid);
     if (process == nullptr) continue;
     const Judged now = judged(race, *process, tensors);
-    // The other races that it stands for were not judged.
+    // The other races that it represents were not judged.
     if (only_reads(now) && race.possible && !race.several) {
       ++dismissed;
     } else {
@@ -347,13 +352,13 @@ void add_races(Diagnosis& report, const session::Session& session, const Resolve
     if (!only_reads(now)) tell(now, *process);
   }
   if (std::string text = unjudged_text(*session.races, settled); !text.empty()) {
-    report.notes.push_back({"races-unjudged", std::move(text)});
+    report.notes.push_back({analyse::NoteCode::races_unjudged, std::move(text)});
   }
   if (dismissed > 0) {
     report.notes.push_back(
-        {"races-dismissed", fmt::format("{} possible race{} none: by the schemas of their operators, "
-                                        "both sides read",
-                                        dismissed, dismissed == 1 ? " is" : "s are")});
+        {analyse::NoteCode::races_dismissed, fmt::format("{} possible race{} none: by the schemas of their operators, "
+                                                         "both sides read",
+                                                         dismissed, dismissed == 1 ? " is" : "s are")});
   }
   std::stable_partition(found.begin(), found.end(), [](const Finding& finding) { return !finding.race->possible; });
   if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;

@@ -28,15 +28,15 @@ const Delivery* delivery_for(const Finding& finding, const analyse::Failure& fai
   const session::Operation& operation = *failure.again;
   if (operation.thread >= record.threads.size()) return nullptr;
   const session::Site* site = by_id(record.sites, operation.site);
-  // A site without a native stack: the hook stood behind the operation.
+  // A site without a native stack: the hook issued the operation.
   const bool of_operator = site != nullptr && site->native == 0;
   const std::uint32_t tid = record.threads[operation.thread].tid;
   const Delivery* last = nullptr;
   for (const Delivery& delivery : failure.again_process->deliveries) {
     if (delivery.tid != tid || delivery.ticks > operation.ticks) continue;
-    // Lines of libraries are told of as well, further in.
-    const bool wanted =
-        of_operator ? delivery.kind == "operator" : delivery.kind == "line" && is_of_line(delivery, finding);
+    // The hook reports lines of libraries too, further in.
+    const bool wanted = of_operator ? delivery.kind == session::DeliveryKind::call
+                                    : delivery.kind == session::DeliveryKind::line && is_of_line(delivery, finding);
     if (wanted) last = &delivery;
   }
   return last;
@@ -77,10 +77,11 @@ void add_watched(Finding& finding, const analyse::Failure& failure) {
   const session::ProcessRecord& record = failure.process->record;
   const std::uint64_t until = failure.reported != nullptr ? failure.reported->ticks : record.frozen_ticks;
   for (const Delivery& delivery : failure.process->deliveries) {
-    if (delivery.kind != "watched" || (until != 0 && delivery.ticks > until)) continue;
+    if (delivery.kind != session::DeliveryKind::watched || (until != 0 && delivery.ticks > until)) continue;
     finding.watched_milliseconds = delivery.milliseconds;
     if (delivery.values.empty()) continue;
-    Watched watched{{delivery.file, "", "python", "", "", delivery.line}, delivery.visit, delivery.tid, {}};
+    Watched watched{
+        {delivery.file, "", symbolize::Language::python, "", "", delivery.line}, delivery.visit, delivery.tid, {}};
     for (const session::DeliveredValue& value : delivery.values) watched.arguments.push_back(argument_of(value));
     finding.watched.push_back(std::move(watched));
   }
@@ -91,7 +92,7 @@ Location line_of_user(const symbolize::SourceStack& stack) {
   const auto user =
       std::find_if(stack.python.begin(), stack.python.end(), [](const auto& frame) { return frame.user; });
   if (user == stack.python.end()) return {};
-  return {user->file, user->function, "python", "", "", user->line};
+  return {user->file, user->function, symbolize::Language::python, "", "", user->line};
 }
 
 namespace {
@@ -118,7 +119,7 @@ TensorMemory tensor_memory(const session::Process& process, const session::Deliv
                    [](const MemoryHolder& a, const MemoryHolder& b) { return a.bytes > b.bytes; });
   for (const auto& exception : from.exceptions) {
     memory.exceptions.push_back(
-        {exception.type, {exception.file, "", "python", "", "", exception.line}, exception.bytes});
+        {exception.type, {exception.file, "", symbolize::Language::python, "", "", exception.line}, exception.bytes});
   }
   return memory;
 }

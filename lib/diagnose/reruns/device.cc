@@ -216,7 +216,7 @@ class Matching {
     if (!finding.launch->mangled.empty()) return std::nullopt;
     std::optional<Fit> best;
     for (std::size_t i = 0; i < finding.candidates.size(); ++i) {
-      const Candidate& candidate = finding.candidates[i];
+      const CandidateLine& candidate = finding.candidates[i];
       const bool among =
           std::find(candidate.kernels.begin(), candidate.kernels.end(), failure.mangled) != candidate.kernels.end();
       if (candidate.launch.mangled != failure.mangled && !among) continue;
@@ -247,7 +247,7 @@ class Matching {
     // The PC itself is what is wrong with an invalid one.
     const bool foreign = failure.mangled.empty() && failure.function.empty() && failure.exception != "Warp Invalid PC";
     if (foreign) first->foreign_exception = failure.exception;
-    report_.notes.push_back({"device-disagrees", text + "; it is not taken for the finding's"});
+    report_.notes.push_back({analyse::NoteCode::device_disagrees, text + "; it is not taken for the finding's"});
   }
 
   static Device device_of(const DeviceFailure& failure) {
@@ -270,7 +270,7 @@ class Matching {
       if (i == leads) continue;
       const symbolize::DeviceLine& line = failure.lines[i];
       (i < leads ? device.inlined : device.callers)
-          .push_back({line.file, line.function, "cuda", "", "", static_cast<int>(line.line)});
+          .push_back({line.file, line.function, symbolize::Language::cuda, "", "", static_cast<int>(line.line)});
     }
     return device;
   }
@@ -357,10 +357,12 @@ class Matching {
         continue;
       }
       ++noted;
-      report_.notes.push_back({"assertion-printed", "a rerun printed a failed assertion: " + described(assertion)});
+      report_.notes.push_back(
+          {analyse::NoteCode::assertion_printed, "a rerun printed a failed assertion: " + described(assertion)});
     }
     if (left > 0) {
-      report_.notes.push_back({"assertion-printed", fmt::format("a rerun printed {} further failed assertions", left)});
+      report_.notes.push_back(
+          {analyse::NoteCode::assertion_printed, fmt::format("a rerun printed {} further failed assertions", left)});
     }
   }
 

@@ -104,7 +104,7 @@ const LaneAddress& farthest(const DumpAccess& access) {
 
 }  // namespace
 
-std::optional<DumpAccess> dump_access(const evidence::Failure& failure, const std::string& code) {
+std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, const std::string& code) {
   if (!failure.state || !failure.code || code.empty() || !is_of_address(failure.exception)) return std::nullopt;
   const evidence::FailingState& state = *failure.state;
   sass::FailingAddress address(

@@ -38,7 +38,7 @@ struct DumpAccess {
 };
 
 // `code`: nvdisasm's text of the kernel. Nothing where the instruction is not known, or its access is not understood.
-std::optional<DumpAccess> dump_access(const evidence::Failure& failure, const std::string& code);
+std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, const std::string& code);
 
 // The parameter that must be the pointer; null: there is none, or several can be.
 const BaseParameter* only_parameter(const DumpAccess& access);

@@ -77,10 +77,10 @@ class Weighing {
         [&](const analyse::Candidate& candidate) { return is_its_kernel(exception_, record, candidate); });
     const auto named = others - failure.candidates.begin();
     if (named == 0) return;
-    failure.because +=
-        fmt::format("; in a rerun that waited for nothing {} came from the kernel of ", exception_.exception);
+    failure.because.add(
+        fmt::format("in a rerun that waited for nothing {} came from the kernel of ", exception_.exception));
     if (alone && is_launched_at_one_line(*failure.process, *failure.candidates.front().operation)) {
-      failure.because += "this line, and no other line launches it";
+      failure.because.append("this line, and no other line launches it");
       // A launch of it with another grid may have been the first run's.
       failure.call_not_known =
           failure.unlisted > 0 || std::any_of(others, failure.candidates.end(), [&](const auto& other) {
@@ -89,7 +89,7 @@ class Weighing {
       failure.candidates.erase(others, failure.candidates.end());
       failure.grade = analyse::Grade::proven;
     } else {
-      failure.because += named == 1 ? "the one that is listed first" : "those that are listed first";
+      failure.because.append(named == 1 ? "the one that is listed first" : "those that are listed first");
     }
   }
 
@@ -170,18 +170,18 @@ bool name_node(Failure& failure, const DeviceFailure& exception, std::string_vie
   const auto named = others - candidates.begin();
   if (named == 0) return false;
   if (named == 1 && !is_of_its_node(exception, record, candidates.front())) {
-    failure.because += fmt::format("; a node of the line that is listed first may have the kernel of the {}", dump);
+    failure.because.add(fmt::format("a node of the line that is listed first may have the kernel of the {}", dump));
     return false;
   }
   if (named > 1) {
-    failure.because += fmt::format("; {} lines made nodes with the kernel of the {}", named, dump);
+    failure.because.add(fmt::format("{} lines made nodes with the kernel of the {}", named, dump));
     return false;
   }
   const bool several = candidates.front().nodes > 1;
   candidates.erase(others, candidates.end());
   failure.kind = analyse::Kind::graph_node;
-  failure.because += fmt::format("; only the node{} of this line {} the kernel of the {}", several ? "s" : "",
-                                 several ? "have" : "has", dump);
+  failure.because.add(fmt::format("only the node{} of this line {} the kernel of the {}", several ? "s" : "",
+                                  several ? "have" : "has", dump));
   return true;
 }
 
@@ -222,11 +222,11 @@ void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
                                 exception.exception);
   if (one_line && all_known) {
     failure.grade = analyse::Grade::proven;
-    failure.because += named == 1 ? "; no other such launch can have been running"
-                                  : fmt::format("; which of {} launches of this line, is not known", named);
+    failure.because.add(named == 1 ? "no other such launch can have been running"
+                                   : fmt::format("which of {} launches of this line, is not known", named));
     failure.call_not_known = named > 1;
   } else {
-    failure.because += fmt::format("; {} launches with them can have been running", named);
+    failure.because.add(fmt::format("{} launches with them can have been running", named));
   }
 }
 

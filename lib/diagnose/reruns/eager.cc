@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "analyse/reruns/eager.h"
-#include "diagnose/place.h"
+#include "diagnose/facts/place.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -47,9 +47,9 @@ void add_eager(Diagnosis& report, const EagerAnswer& eager, const std::vector<co
     const Finding* told = finding_for(*failures[i], *eager.diagnosis, *eager.analysis, *eager.session);
     if (told == nullptr) continue;
     Finding& finding = report.findings[i];
-    finding.related.push_back({"eager", told->location, analyse::Grade::inferred});
+    finding.related.push_back({Role::eager, told->location, analyse::Grade::inferred});
     if (told->code != finding.code) {
-      finding.because += fmt::format("; without torch.compile it is {} ({})", told->title, told->code);
+      finding.because.add(fmt::format("without torch.compile it is {} ({})", told->title, told->code));
     }
     explain(finding, *told);
     if (!finding.cause) {

@@ -10,7 +10,7 @@
 
 namespace cudadiag::diagnose {
 
-// Adds to the findings in compiled code the line, with the role "eager", and the cause with the arguments that prove it
+// Adds to the findings in compiled code the line, with the role eager, and the cause with the arguments that prove it
 // where their own has not as much. `failures` are the findings', one each; their causes are known.
 void add_eager(Diagnosis& report, const EagerAnswer& eager, const std::vector<const analyse::Failure*>& failures);
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "diagnose/place.h"
+#include "diagnose/facts/place.h"
 
 namespace cudadiag::diagnose {
 namespace {

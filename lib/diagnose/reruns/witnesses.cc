@@ -17,9 +17,11 @@ namespace {
 using evidence::InvalidAccess;
 using symbolize::SanitizerTestimony;
 
-std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+std::string name_of_file(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
-std::string place_of(const InvalidAccess& access) { return fmt::format("{}:{}", file_name(access.file), access.line); }
+std::string place_of(const InvalidAccess& access) {
+  return fmt::format("{}:{}", name_of_file(access.file), access.line);
+}
 
 std::string threads_of(const InvalidAccess& access) {
   return fmt::format("block {} thread {}", dimensions(access.block), dimensions(access.thread));
@@ -65,7 +67,7 @@ class Joining {
     if (!testimony_.log.accesses.empty()) {
       const InvalidAccess& other = testimony_.log.accesses.front();
       report_.notes.push_back(
-          {"sanitizer-elsewhere",
+          {analyse::NoteCode::sanitizer_elsewhere,
            fmt::format("compute-sanitizer found no invalid access of the finding's kernel, but in {}: {}",
                        short_kernel_name(base::demangle(other.kernel), 16u << 10), evidence::sentence(other))});
     }
@@ -92,7 +94,7 @@ class Joining {
     std::vector<std::string> same;
     if (finding.device) compare(finding, accesses, same);
     if (!finding.device) {
-      finding.device.emplace().join = "compute-sanitizer's word, in a rerun of its own";
+      finding.device.emplace().join = "found by compute-sanitizer, in a rerun of its own";
       finding.device->function = finding.memory->function;
       finding.device->offset = first.offset;
     }
@@ -114,14 +116,14 @@ class Joining {
     };
     const auto differs = [&](const std::string& there, const std::string& here) {
       finding.witnesses.push_back(fmt::format("compute-sanitizer differs: {}, the GPU core dump has {}", there, here));
-      report_.notes.push_back({"sanitizer-differs", finding.witnesses.back()});
+      report_.notes.push_back({analyse::NoteCode::sanitizer_differs, finding.witnesses.back()});
     };
     if (device.line > 0 && first.line > 0) {
       const bool line = any([&](const InvalidAccess& access) {
-        return static_cast<int>(access.line) == device.line && file_name(access.file) == file_name(device.file);
+        return static_cast<int>(access.line) == device.line && name_of_file(access.file) == name_of_file(device.file);
       });
       line ? void(same.emplace_back("line"))
-           : differs("line " + place_of(first), fmt::format("{}:{}", file_name(device.file), device.line));
+           : differs("line " + place_of(first), fmt::format("{}:{}", name_of_file(device.file), device.line));
     }
     if (device.block && device.thread) {
       const bool threads = any([&](const InvalidAccess& access) {
@@ -157,7 +159,7 @@ class Joining {
 
 void add_debugger(Diagnosis& report, const symbolize::WitnessWords& words) {
   for (const std::string& sentence : words.sentences) {
-    if (words.in_doubt) report.notes.push_back({"cuda-gdb", sentence});
+    if (words.in_doubt) report.notes.push_back({analyse::NoteCode::cuda_gdb, sentence});
   }
   for (Finding& finding : report.findings) {
     if (!finding.device) continue;

@@ -10,7 +10,7 @@
 
 namespace cudadiag::diagnose {
 
-// After add_device(): what the core dump knows stands.
+// Call it after add_device(): facts of the core dump are not replaced.
 void add_witnesses(Diagnosis& report, const symbolize::DeviceTestimony& testimony);
 
 // Whether memcheck can add to this finding: some kernel is known that can have failed.

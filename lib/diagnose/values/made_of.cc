@@ -12,7 +12,7 @@ namespace cudadiag::diagnose {
 namespace {
 
 using session::DeliveredNonFinite;
-using Role = DeliveredNonFinite::Role;
+using ValueRole = DeliveredNonFinite::Role;
 
 // "div" of "aten::div_"
 std::string base_name(std::string_view op) {
@@ -80,14 +80,14 @@ std::string inputs_text(const std::vector<Argument>& arguments) {
 
 std::string made_of(std::string_view op, const DeliveredNonFinite& value, const std::vector<Argument>& arguments) {
   switch (value.role) {
-    case Role::passed:
+    case ValueRole::passed:
       return with_result(fmt::format("{} was given NaN as a number", op), value);
-    case Role::loaded:
+    case ValueRole::loaded:
       if (base_name(op) == "lift_fresh") return with_result("the data of this tensor had NaN", value);
       return with_result(fmt::format("an argument of {} had NaN that no PyTorch operator made", op), value);
-    case Role::uninitialised:
+    case ValueRole::uninitialised:
       return with_result(fmt::format("{} read memory of torch.empty() that no operator had written", op), value);
-    case Role::made:
+    case ValueRole::made:
       break;
   }
   const std::string computed = computation(base_name(op), value);
@@ -113,9 +113,10 @@ std::string use_text(std::string_view used) {
 }
 
 std::string remedy(std::string_view op, const DeliveredNonFinite& value) {
-  if (value.role == Role::loaded) return "check the data where it enters: assert torch.isfinite(x).all()";
-  if (value.role == Role::uninitialised) return "write the tensor before it is read, or make it with torch.zeros()";
-  if (value.role != Role::made) return "";
+  if (value.role == ValueRole::loaded) return "check the data where it enters: assert torch.isfinite(x).all()";
+  if (value.role == ValueRole::uninitialised)
+    return "write the tensor before it is read, or make it with torch.zeros()";
+  if (value.role != ValueRole::made) return "";
   const std::string name = base_name(op);
   if (!value.node.empty()) {
     if (value.node.starts_with("Sqrt") || value.node.starts_with("Norm") ||
@@ -138,7 +139,7 @@ std::string remedy(std::string_view op, const DeliveredNonFinite& value) {
   return "";
 }
 
-std::string_view role_word(Role role) {
+std::string_view role_word(ValueRole role) {
   constexpr std::string_view kWords[] = {"made", "passed", "loaded", "uninitialised"};
   return kWords[static_cast<std::size_t>(role)];
 }

@@ -10,7 +10,7 @@
 
 #include "base/trimmed.h"
 #include "diagnose/causes/argument_facts.h"
-#include "diagnose/place.h"
+#include "diagnose/facts/place.h"
 #include "diagnose/reruns/delivered.h"
 #include "diagnose/values/made_of.h"
 #include "diagnose/words.h"
@@ -22,7 +22,7 @@ namespace {
 
 using session::DeliveredNonFinite;
 using session::Delivery;
-using Role = DeliveredNonFinite::Role;
+using ValueRole = DeliveredNonFinite::Role;
 using State = DeliveredNonFinite::State;
 
 bool ended_badly(const session::Session& session, std::uint32_t pid) {
@@ -80,7 +80,7 @@ class NonFiniteBuilder {
 
   Finding build() {
     finding_.kind = analyse::Kind::non_finite;
-    finding_.title = value_.role == Role::made ? "first NaN" : "NaN";
+    finding_.title = value_.role == ValueRole::made ? "first NaN" : "NaN";
     finding_.text = "The first element that is not a number, of all that lead to a result that the program uses.";
     finding_.pid = process_.pid;
     finding_.rank = process_.rank;
@@ -113,10 +113,10 @@ class NonFiniteBuilder {
       finding_.backward = Backward{value_.node, "its node's stack is not kept any more", false};
       if (forward.line > 0) {
         const auto grade = value_.forward_certain ? analyse::Grade::proven : analyse::Grade::inferred;
-        finding_.related.push_back({"forward", forward, grade});
+        finding_.related.push_back({diagnose::Role::forward, forward, grade});
         finding_.backward->leads = !own_code;
       }
-      if (backward.line > 0) finding_.related.push_back({"backward", backward});
+      if (backward.line > 0) finding_.related.push_back({diagnose::Role::backward, backward});
     }
     if (!own_code && forward.line > 0) {
       finding_.location = forward;
@@ -130,21 +130,22 @@ class NonFiniteBuilder {
 
   void relate() {
     if (const Location made = line_of(value_.infinite_stack); made.line > 0) {
-      finding_.related.push_back({"infinite", made});
+      finding_.related.push_back({diagnose::Role::infinite, made});
     }
-    if (const Location used = line_of(value_.uses); used.line > 0) finding_.related.push_back({"used", used});
+    if (const Location used = line_of(value_.uses); used.line > 0)
+      finding_.related.push_back({diagnose::Role::used, used});
   }
 
   void explain() {
     Cause& cause = finding_.cause.emplace();
     cause.id = "non-finite";
     cause.text = made_of(delivery_.op, value_, finding_.arguments);
-    if (value_.role == Role::made && !value_.infinite.empty()) {
+    if (value_.role == ValueRole::made && !value_.infinite.empty()) {
       cause.text += fmt::format("; the infinite element was made by {}", value_.infinite);
       const Location made = line_of(value_.infinite_stack);
       if (made.line > 0) cause.text += " at " + place(made, session_.manifest.working_directory);
     }
-    cause.certain = value_.role == Role::made;
+    cause.certain = value_.role == ValueRole::made;
     const auto fact = [&](const char* name, const std::string& text) {
       if (!text.empty()) cause.facts.emplace_back(name, text);
     };
@@ -164,18 +165,18 @@ class NonFiniteBuilder {
   }
 
   void grade() {
-    const bool certain = value_.role == Role::made || value_.role == Role::passed;
+    const bool certain = value_.role == ValueRole::made || value_.role == ValueRole::passed;
     const bool line_certain = value_.node.empty() || !finding_.backward->leads || value_.forward_certain;
     finding_.grade = certain && line_certain ? analyse::Grade::proven : analyse::Grade::inferred;
     finding_.because = certain ? "the result of each operator was checked, and none of the inputs of this one had NaN"
                                : "no operator that was checked made this NaN; it is the first that was read";
-    if (value_.role == Role::passed) finding_.because = "the number that this operator was given is NaN";
-    finding_.because += "; " + use_text(value_.used);
+    if (value_.role == ValueRole::passed) finding_.because = "the number that this operator was given is NaN";
+    finding_.because.add(use_text(value_.used));
     for (const Related& related : finding_.related) {
-      if (related.role == "used")
-        finding_.because += " at " + place(related.location, session_.manifest.working_directory);
+      if (related.role == diagnose::Role::used)
+        finding_.because.append(" at " + place(related.location, session_.manifest.working_directory));
     }
-    if (value_.step > 0) finding_.because += fmt::format(", in step {}", thousands(value_.step));
+    if (value_.step > 0) finding_.because.append(fmt::format(", in step {}", thousands(value_.step)));
   }
 
   const session::Session& session_;
@@ -192,8 +193,9 @@ void add_non_finite(Diagnosis& report, const session::Session& session, const sy
   std::vector<Finding> found;
   for (const session::Process& process : session.processes) {
     for (const Delivery& delivery : process.deliveries) {
-      if (delivery.kind == "note") report.notes.push_back({kChecksEnded, delivery.text});
-      if (delivery.kind == "checking" && report.torch.empty()) report.torch = delivery.text;
+      if (delivery.kind == session::DeliveryKind::note)
+        report.notes.push_back({analyse::NoteCode::checks_ended, delivery.text});
+      if (delivery.kind == session::DeliveryKind::checking && report.torch.empty()) report.torch = delivery.text;
     }
     const Delivery* first = first_used(session, process);
     if (first != nullptr) found.push_back(NonFiniteBuilder(session, process, *first, symbolizer).build());

@@ -7,9 +7,6 @@
 
 namespace cudadiag::diagnose {
 
-// The code of a note that says why operators were not checked to the end.
-inline constexpr const char* kChecksEnded = "checks-ended";
-
 // At most one for each process, in the order of their pids.
 void add_non_finite(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer);
 

@@ -41,7 +41,7 @@ constexpr KnownCache kCaches[] = {
     {"VLLM_CACHE_ROOT", "vllm", {".cache/vllm", nullptr}},
     {"MPLCONFIGDIR", "matplotlib", {".config/matplotlib", ".cache/matplotlib"}},
 };
-// Those that exist only where the user names them.
+// Folders that exist only if the user names them.
 constexpr KnownCache kNamedCaches[] = {
     {"JAX_COMPILATION_CACHE_DIR", "jax", {nullptr, nullptr}},
     {"PYTHONPYCACHEPREFIX", "pycache", {nullptr, nullptr}},
@@ -108,17 +108,17 @@ void copy_tree(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
-session::Result<PrivateFolders> PrivateFolders::make(const fs::path& place) {
+base::Result<PrivateFolders> PrivateFolders::make(const fs::path& place) {
   fs::path root = place / "private";
   std::error_code ignored;
   if (root.native().size() > kLongestRoot) {
     std::string name = (temporary_folder() / "cudadiag-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) {
-      return session::Failure{"cannot make a private folder like " + name + ": " + std::strerror(errno), ""};
+      return base::Error{"cannot make a private folder like " + name + ": " + std::strerror(errno), ""};
     }
     root = name;
   } else if (::mkdir(root.c_str(), 0700) != 0) {
-    return session::Failure{"cannot make " + root.string() + ": " + std::strerror(errno), ""};
+    return base::Error{"cannot make " + root.string() + ": " + std::strerror(errno), ""};
   }
   const fs::path real = fs::canonical(root, ignored);
   PrivateFolders folders(ignored ? root : real);

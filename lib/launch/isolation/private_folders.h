@@ -14,7 +14,7 @@ class PrivateFolders {
  public:
   // Below `place` where names of sockets there stay short enough, else in the temporary folder. Copies of the caches,
   // of 512 MiB and 20,000 files in all at most: a larger one is cold.
-  static session::Result<PrivateFolders> make(const std::filesystem::path& place);
+  static base::Result<PrivateFolders> make(const std::filesystem::path& place);
   PrivateFolders(PrivateFolders&& other) noexcept;
   PrivateFolders& operator=(PrivateFolders&&) = delete;
   ~PrivateFolders();

@@ -72,7 +72,7 @@ std::variant<Supervised, SpawnFailure> Supervised::spawn(const std::vector<std::
     return spawn_failure(command.front(), errno, "no socket to its supervisor can be made");
   }
   base::FileDescriptor ours(ends[0]), theirs(ends[1]);
-  // If the supervisor is killed, what it leaves comes to this process.
+  // If the supervisor is killed, its children become children of this process.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   SpawnOptions how;
   how.apart = how.outlives = true;

@@ -17,13 +17,13 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = 1u << 30;
 
-Failure unreadable(const std::filesystem::path& file, const char* why) {
+base::Error unreadable(const std::filesystem::path& file, const char* why) {
   return {"cannot read " + file.string() + ": " + why, ""};
 }
 
 }  // namespace
 
-Result<AreaImage> AreaImage::load(const std::filesystem::path& file) {
+base::Result<AreaImage> AreaImage::load(const std::filesystem::path& file) {
   const base::FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!descriptor.valid()) return unreadable(file, std::strerror(errno));
   struct stat status {};

@@ -12,7 +12,7 @@ namespace cudadiag::session {
 class AreaImage {
  public:
   // Reads what the file holds; its holes take no memory here either.
-  static Result<AreaImage> load(const std::filesystem::path& file);
+  static base::Result<AreaImage> load(const std::filesystem::path& file);
 
   AreaImage(AreaImage&& other) noexcept;
   AreaImage& operator=(AreaImage&& other) noexcept;

@@ -273,7 +273,7 @@ void AreaReader::read_operations() {
   for (std::size_t thread = 0; thread < threads; ++thread) {
     if (record_.threads[thread].state == wire::thread::State::free) continue;
     for (std::size_t place = 0; place < capacity; ++place) {
-      // A ring fills from its start: behind the newest record of a thread that never came round lie holes.
+      // A ring fills from its start: holes follow the newest record of a thread that never wrapped around.
       if (place > record_.threads[thread].published) break;
       read_operation(at<wire::area::kOperationSize>(Region::rings, thread * capacity + place), thread, place, capacity);
     }
@@ -402,9 +402,9 @@ void AreaReader::read_errors() {
     if (record_.errors.size() > before && i + 1 == frozen_slot_) frozen_serial = record_.errors.back().serial;
   }
   std::sort(record_.errors.begin(), record_.errors.end(),
-            [](const Error& a, const Error& b) { return a.serial < b.serial; });
+            [](const FailedCall& a, const FailedCall& b) { return a.serial < b.serial; });
   const auto frozen = std::find_if(record_.errors.begin(), record_.errors.end(),
-                                   [&](const Error& error) { return error.serial == frozen_serial; });
+                                   [&](const FailedCall& error) { return error.serial == frozen_serial; });
   if (frozen_serial != 0) record_.frozen_error = static_cast<std::uint32_t>(frozen - record_.errors.begin()) + 1;
   if (record_.state == wire::area::State::recording) freeze_at_lost_context();
 }
@@ -412,7 +412,7 @@ void AreaReader::read_errors() {
 // Another thread may end the process after the failed call has been recorded and before the picture was frozen.
 void AreaReader::freeze_at_lost_context() {
   const auto lost = std::find_if(record_.errors.begin(), record_.errors.end(),
-                                 [](const Error& error) { return (error.flags & wire::error::kSticky) != 0; });
+                                 [](const FailedCall& error) { return (error.flags & wire::error::kSticky) != 0; });
   if (lost == record_.errors.end()) return;
   record_.state = wire::area::State::frozen;
   record_.frozen_error = static_cast<std::uint32_t>(lost - record_.errors.begin()) + 1;
@@ -431,7 +431,7 @@ void AreaReader::read_error(const std::byte* slot) {
     ++record_.damaged;
     return;
   }
-  Error& error = record_.errors.emplace_back();
+  FailedCall& error = record_.errors.emplace_back();
   error.domain = static_cast<e::Domain>(domain);
   error.serial = wire::load(record, e::kSerial);
   error.ticks = wire::load(record, e::kTicks);

@@ -236,7 +236,7 @@ class HeapReader {
                     wire::load(from, i::kNodeBlockZ)};
       node.shared_bytes = wire::load(from, i::kNodeSharedBytes);
       node.type = wire::load(from, i::kNodeType);
-      // A child graph's nodes stand behind the one that holds it: parents cannot go round in a circle.
+      // A child graph's nodes follow the node that holds it: parents cannot form a circle.
       const std::uint32_t parent = wire::load(from, i::kNodeParent);
       node.parent = parent < graph->nodes.size() ? parent : 0;
       if (node.parent != parent) ++record_.damaged;

@@ -8,7 +8,7 @@ namespace {
 
 namespace operation = wire::operation;
 
-// Words of a record: what the others' expectations rest on comes first, the ticks (2 and 3) are told apart.
+// Words of a record: those that predict the others come first; the ticks (2 and 3) differ.
 constexpr std::size_t kSerialWord = 0, kFlagsWord = 1, kTicksWord = 2, kOrdinalWord = 4, kSiteOrdinalWord = 5,
                       kStreamWord = 6;
 constexpr std::array<std::uint8_t, 14> kOrder = {kStreamWord, kFlagsWord,       13, 14, 15, 7,  kOrdinalWord,

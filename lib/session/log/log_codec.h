@@ -48,7 +48,7 @@ class LogModel {
  public:
   // Appends a record that is nobody else's kind (no race record).
   void encode(const std::byte* record, std::string& out);
-  // From the bytes behind `key`, at least kMostItemBytes of them; null: they make no sense. The end of what it took.
+  // From the bytes after `key`, at least kMostItemBytes of them; null: they make no sense. The end of what it took.
   const std::uint8_t* decode(std::uint64_t key, const std::uint8_t* from);
   // The record that was encoded or decoded last.
   const OperationCopy& record() const { return copy_; }
@@ -71,7 +71,7 @@ class LogModel {
 
 void append_number(std::string& out, std::uint64_t value);
 
-// A number of at most ten bytes that can all be read; `from` moves behind it. False: it is longer.
+// A number of at most ten bytes that can all be read; `from` moves past it. False: it is longer.
 inline bool take_number(const std::uint8_t*& from, std::uint64_t& value) {
   value = *from & 0x7f;
   if (*from++ < 0x80) return true;

@@ -62,7 +62,7 @@ class LogReader {
   std::uint32_t pid_ = 0;
   std::uint64_t start_ = 0;
   std::uint64_t offset_ = 0;  // in the file, of the end of what is in the buffer
-  // [at_, filled_) of it is to be read; behind that kMostItemBytes zeros at least.
+  // [at_, filled_) of it is to be read; at least kMostItemBytes zeros follow.
   std::vector<std::uint8_t> buffer_;
   std::size_t at_ = 0, filled_ = 0;
   bool whole_ = false;  // the end of the file has been reached

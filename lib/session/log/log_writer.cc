@@ -26,7 +26,7 @@ bool has_room(int file) {
 
 }  // namespace
 
-Result<LogWriter> LogWriter::create(const std::filesystem::path& folder, std::uint32_t pid, std::uint64_t start) {
+base::Result<LogWriter> LogWriter::create(const std::filesystem::path& folder, std::uint32_t pid, std::uint64_t start) {
   for (int n = 1; n < 1000; ++n) {
     const std::string name = std::to_string(pid) + (n == 1 ? "" : "-" + std::to_string(n)) + ".log";
     base::FileDescriptor file(
@@ -43,8 +43,8 @@ Result<LogWriter> LogWriter::create(const std::filesystem::path& folder, std::ui
     }
     if (errno != EEXIST) break;
   }
-  return Failure{"cannot create a full log in " + folder.string() + ": " + std::strerror(errno),
-                 "name a folder that you can write with -o FOLDER"};
+  return base::Error{"cannot create a full log in " + folder.string() + ": " + std::strerror(errno),
+                     "name a folder that you can write with -o FOLDER"};
 }
 
 void LogWriter::record(const std::byte* record) {
@@ -83,7 +83,7 @@ void LogWriter::end_early(const std::string& why, std::string hint) {
 void LogWriter::flush() {
   std::string_view rest = waiting_;
   if (failure_.what.empty() && written_ + rest.size() > kMostBytes) {
-    end_early("it has reached its limit of 1 GiB", "what came later is in the rings alone, as without --full-log");
+    end_early("it has reached its limit of 1 GiB", "later operations are in the rings only, as without --full-log");
   }
   if (failure_.what.empty() && !has_room(file_.get())) {
     end_early("its disk has less than " + std::to_string(kLeftFree >> 20) + " MB left", kMoreRoom);
@@ -101,7 +101,7 @@ void LogWriter::flush() {
   waiting_.clear();
 }
 
-Failure LogWriter::give_up() {
+base::Error LogWriter::give_up() {
   failure_ = {
       "the full log of process " + std::to_string(pid_) + " was given up, so that there is room for the recording",
       kMoreRoom};

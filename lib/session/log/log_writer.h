@@ -21,7 +21,7 @@ class LogWriter : public RingReader {
   static constexpr std::uint64_t kLeftFree = wire::area::kAreaSize;
 
   // `folder`/PID.log, or PID-2.log and so on; `start` is the process's own (wire::area::kStartRealtime).
-  static Result<LogWriter> create(const std::filesystem::path& folder, std::uint32_t pid, std::uint64_t start);
+  static base::Result<LogWriter> create(const std::filesystem::path& folder, std::uint32_t pid, std::uint64_t start);
 
   void record(const std::byte* record) override;
   void lost(std::uint64_t count, std::uint64_t until) override;
@@ -32,9 +32,9 @@ class LogWriter : public RingReader {
 
   std::uint64_t lost() const { return lost_; }
   // Why the file ends before its time; empty: it does not.
-  const Failure& failure() const { return failure_; }
+  const base::Error& failure() const { return failure_; }
   // Takes the file away, for what is worth more, and writes nothing after that; what is to be said of it.
-  Failure give_up();
+  base::Error give_up();
 
  private:
   LogWriter(std::filesystem::path path, std::uint32_t pid, base::FileDescriptor file)
@@ -47,7 +47,7 @@ class LogWriter : public RingReader {
   LogModel model_;
   std::string waiting_;
   std::uint64_t written_ = 0, lost_ = 0;
-  Failure failure_;
+  base::Error failure_;
 };
 
 }  // namespace cudadiag::session

@@ -143,7 +143,7 @@ void Join::note(const std::byte* record) {
     note_unfinished(streams_[index], index, ordinal);
   }
   if (kind == Kind::event_wait && !captured(record)) note_wait(kind, record, ordinal > completed);
-  // One from before a gap may be told behind it, and what superseded it may be lost.
+  // A record from before a gap may be written after it, and its successor may be lost.
   const bool certain = wire::load(record, o::kTicks) >= since_;
   if (kind == Kind::event_record && certain && (!returned(record) || worked(record))) {
     if (events_.size() >= kMostEvents) events_.clear();

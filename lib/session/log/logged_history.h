@@ -1,7 +1,7 @@
 // Adds a full log to a process's record: of millions of operations, those that an answer can rest on. The horizon of
 // the rings then no longer matters.
 //
-//   unfinished   operations behind the last one of their stream that is known to have finished
+//   unfinished   operations after the last one of their stream that is known to have finished
 //   events       for each wait that is kept, the record that its event stood for, and of each stream the latest such
 //                record that the host saw complete
 //   forward      what PyTorch launched under the number of a node that is being run backwards

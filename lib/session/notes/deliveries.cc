@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/words.h"
 #include "session/json_values.h"
 #include "session/plain_file.h"
 #include "session/plain_folder.h"
@@ -19,6 +20,26 @@
 
 namespace cudadiag::session {
 namespace {
+
+constexpr base::Words<ValueOrigin, 3> kOrigins = {{
+    {ValueOrigin::schema, "operator"},
+    {ValueOrigin::variable, "variable"},
+    {ValueOrigin::kernel, "kernel"},
+}};
+
+constexpr base::Words<DeliveryKind, 11> kDeliveries = {{
+    {DeliveryKind::call, "operator"},
+    {DeliveryKind::results, "results"},
+    {DeliveryKind::line, "line"},
+    {DeliveryKind::watched, "watched"},
+    {DeliveryKind::forward, "forward"},
+    {DeliveryKind::started, "started"},
+    {DeliveryKind::memory, "memory"},
+    {DeliveryKind::untold, "untold"},
+    {DeliveryKind::non_finite, "non_finite"},
+    {DeliveryKind::note, "note"},
+    {DeliveryKind::checking, "checking"},
+}};
 
 constexpr std::size_t kMostLines = 8192;
 constexpr std::size_t kMostValues = 64, kMostDimensions = 64;
@@ -62,7 +83,8 @@ std::string type_name(std::string text) {
 DeliveredValue value_of(const Json& object) {
   DeliveredValue value;
   value.name = short_text_of(object, "name");
-  value.origin = short_text_of(object, "origin") == "variable" ? "variable" : "operator";
+  value.origin = base::value_of(kOrigins, short_text_of(object, "origin")).value_or(ValueOrigin::schema);
+  if (value.origin == ValueOrigin::kernel) value.origin = ValueOrigin::schema;
   value.parameter = short_text_of(object, "parameter");
   value.dtype = type_name(short_text_of(object, "dtype"));
   value.device = short_text_of(object, "device");
@@ -190,7 +212,7 @@ std::optional<Delivery> parse(std::string_view text) {
   if (!take_number(text, delivery.tid) || !take_number(text, delivery.ticks)) return std::nullopt;
   const Json object = Json::parse(text, nullptr, false);
   if (!object.is_object()) return std::nullopt;
-  delivery.kind = short_text_of(object, "kind");
+  delivery.kind = base::value_of(kDeliveries, short_text_of(object, "kind")).value_or(DeliveryKind::other);
   delivery.op = short_text_of(object, "operator");
   delivery.overload = short_text_of(object, "overload");
   delivery.schema = short_text_of(object, "schema");
@@ -200,11 +222,11 @@ std::optional<Delivery> parse(std::string_view text) {
   delivery.visits = integers_of<std::uint64_t>(object, "visits");
   delivery.milliseconds = integer_of<std::uint64_t>(object, "milliseconds").value_or(0);
   delivery.line = integer_of<std::int32_t>(object, "line").value_or(0);
-  if (delivery.kind == "memory") {
+  if (delivery.kind == DeliveryKind::memory) {
     delivery.memory = memory_of(object);
     return delivery;
   }
-  if (delivery.kind == "forward" || delivery.kind == "started") {
+  if (delivery.kind == DeliveryKind::forward || delivery.kind == DeliveryKind::started) {
     const auto stacks = object.find("stacks");
     if (stacks == object.end() || !stacks->is_array()) return std::nullopt;
     delivery.node = short_text_of(object, "node");
@@ -215,8 +237,8 @@ std::optional<Delivery> parse(std::string_view text) {
     }
     return delivery;
   }
-  if (delivery.kind == "non_finite") delivery.non_finite = non_finite_of(object);
-  delivery.text = short_text_of(object, delivery.kind == "checking" ? "torch" : "text");
+  if (delivery.kind == DeliveryKind::non_finite) delivery.non_finite = non_finite_of(object);
+  delivery.text = short_text_of(object, delivery.kind == DeliveryKind::checking ? "torch" : "text");
   const auto values = object.find("arguments");
   if (values == object.end() && delivery.non_finite) return delivery;
   if (values == object.end() || !values->is_array()) return std::nullopt;
@@ -227,6 +249,10 @@ std::optional<Delivery> parse(std::string_view text) {
 }
 
 }  // namespace
+
+std::string_view word(ValueOrigin origin) { return base::word_of(kOrigins, origin); }
+
+std::string_view word(DeliveryKind kind) { return base::word_of(kDeliveries, kind); }
 
 std::vector<Delivery> read_deliveries(const std::filesystem::path& file) {
   const auto text = read_plain_file(file, 2 * wire::delivery::kMostBytes);
@@ -264,7 +290,7 @@ void add_checked(const std::filesystem::path& folder, std::vector<Process>& proc
     const auto known = [&](const Process& other) { return other.pid == process.pid; };
     if (std::any_of(processes.begin(), processes.end(), known) || processes.size() >= kMostProcesses) continue;
     process.deliveries = read_deliveries(file);
-    const auto checked = [](const Delivery& delivery) { return delivery.kind == "checking"; };
+    const auto checked = [](const Delivery& delivery) { return delivery.kind == DeliveryKind::checking; };
     if (std::none_of(process.deliveries.begin(), process.deliveries.end(), checked)) continue;
     process.record.pid = process.pid;
     process.record.state = wire::area::State::finished;

@@ -13,12 +13,18 @@
 
 namespace cudadiag::session {
 
+// Whose name a value has: the operator's schema, the user's variable, or the kernel's parameter.
+enum class ValueOrigin : std::uint8_t { schema, variable, kernel };
+
+std::string_view word(ValueOrigin origin);
+
 // A tensor or a number; unknown fields are empty.
 struct DeliveredValue {
   using Number = std::variant<std::int64_t, double>;
 
-  std::string name, origin;  // "operator": the schema's name; "variable": the user's
-  std::string parameter;     // of a variable: the schema's name
+  std::string name;
+  ValueOrigin origin = ValueOrigin::schema;
+  std::string parameter;  // of a variable: the schema's name
   std::string dtype, device, value;
   std::vector<std::int64_t> shape, strides, first_outside;
   std::optional<Number> min, max, first_value;
@@ -73,31 +79,46 @@ struct DeliveredNonFinite {
   std::vector<DeliveredFrame> infinite_stack;
 };
 
+enum class DeliveryKind : std::uint8_t {
+  other,    // this program does not know the word
+  call,     // the operator that the thread calls next
+  results,  // of the operator that the thread has called
+  line,     // the variables at the line that the thread comes to
+  watched,  // the same for a line that the user watches
+  forward,  // where the node was made that the thread runs backwards from here on
+  started,  // where the work of the thread was begun
+  memory,   // PyTorch's allocator
+  untold,   // from here on some calls are left out
+  non_finite,
+  note,      // a sentence
+  checking,  // the process looks for values that are not finite
+};
+
+// Nothing but DeliveryKind::other has no word.
+std::string_view word(DeliveryKind kind);
+
 struct Delivery {
   std::uint32_t tid = 0;
   std::uint64_t ticks = 0;
-  // "operator": what the thread calls next; "line": what stands at the line that it comes to; "forward": where the node
-  // was made that it runs backwards from here on; "started": where what it does here was begun; "results": of the
-  // operator that the thread has called; "untold": from here on not all calls are told of
-  std::string kind;
+  DeliveryKind kind = DeliveryKind::other;
   std::string op;  // "aten::embedding"
   std::string overload, schema;
   bool whole = false;  // it uses every element of its tensors
   std::string file;    // as CPython has it
   int line = 0;
   std::vector<DeliveredValue> values;
-  std::uint64_t visit = 0;            // kind "watched": which one of the process's to this line
+  std::uint64_t visit = 0;            // of a watched line: which one of the process's to this line
   std::vector<std::uint64_t> visits;  // and how many each watched line has had, in the order that they were given in
   std::uint64_t milliseconds = 0;     // and what reading them had taken
   std::string node;                   // "GatherBackward0"
   std::uint64_t number = 0;
-  bool pool = false;  // kind "started": it is a pool's, and was given this as work
+  bool pool = false;  // of a start: it is a pool's, and was given this as work
   // Innermost first, of the node, then of that in whose run it was made, and so on; of what was begun, then of what its
   // thread had been begun by.
   std::vector<std::vector<DeliveredFrame>> stacks;
-  std::optional<DeliveredMemory> memory;  // kind "memory"
+  std::optional<DeliveredMemory> memory;
   std::optional<DeliveredNonFinite> non_finite;
-  std::string text;  // kind "note"; kind "checking": the version of PyTorch
+  std::string text;  // of a note; of a check: the version of PyTorch
 };
 
 // In the order of the file; of a long one the end.

@@ -4,28 +4,21 @@
 #include <charconv>
 #include <string>
 
+#include "session/property.h"
+
 namespace cudadiag::session {
 
-namespace {
-
-constexpr const char* kProperty = "forked_from";  // "4711 12": the parent, and its site
-
-}  // namespace
-
-bool is_fork(const ProcessRecord& record) { return record.properties.count(kProperty) > 0; }
+bool is_fork(const ProcessRecord& record) { return has(record, Property::forked_from); }
 
 std::optional<std::uint32_t> latest_fork(const ProcessRecord& record) {
-  const auto found = record.properties.find("forked_at");
+  const std::string& text = value_of(record, Property::forked_at);
   std::uint32_t site = 0;
-  if (found == record.properties.end()) return std::nullopt;
-  std::from_chars(found->second.data(), found->second.data() + found->second.size(), site);
+  std::from_chars(text.data(), text.data() + text.size(), site);
   return by_id(record.sites, site) == nullptr ? std::nullopt : std::optional(site);
 }
 
 std::optional<ForkOrigin> fork_origin(const Session& session, const Process& process) {
-  const auto found = process.record.properties.find(kProperty);
-  if (found == process.record.properties.end()) return std::nullopt;
-  const std::string& text = found->second;
+  const std::string& text = value_of(process.record, Property::forked_from);
   const char* end = text.data() + text.size();
   std::uint32_t pid = 0, site = 0;
   const auto [blank, error] = std::from_chars(text.data(), end, pid);

@@ -24,7 +24,7 @@ class IssueNumbers {
     std::uint64_t operations = 0, kernels = 0, graphs = 0;
   };
   std::vector<Operation>& operations_;
-  std::vector<Counts> counts_;  // behind the operation before, up to that one; at last what comes behind all
+  std::vector<Counts> counts_;  // after the operation before, up to that one; the last entry follows all operations
   std::size_t at_ = 0;
 };
 

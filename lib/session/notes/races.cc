@@ -1,8 +1,6 @@
 #include "session/notes/races.h"
 
-#include <algorithm>
-#include <iterator>
-
+#include "base/words.h"
 #include "session/json_values.h"
 
 namespace cudadiag::session {
@@ -11,13 +9,13 @@ namespace {
 constexpr const char* kSchema = "cudadiag.races/1";
 constexpr std::size_t kMostRaces = 65536;
 
-// These are printed as they are: no others than ours.
-std::string word_of(const Json& object, const char* key) {
-  constexpr std::string_view kOurs[] = {"kernel", "copy",  "memset", "allocation", "free",
-                                        "read",   "write", "atomic", "none",       "unknown"};
-  const std::string word = text_of(object, key);
-  return std::find(std::begin(kOurs), std::end(kOurs), word) == std::end(kOurs) ? std::string() : word;
-}
+constexpr base::Words<RaceMode, 5> kModes = {{
+    {RaceMode::unknown, "unknown"},
+    {RaceMode::none, "none"},
+    {RaceMode::read, "read"},
+    {RaceMode::write, "write"},
+    {RaceMode::atomic, "atomic"},
+}};
 
 template <typename Number>
 void take(const Json& object, const char* key, Number& number) {
@@ -25,18 +23,18 @@ void take(const Json& object, const char* key, Number& number) {
 }
 
 Json to_json(const RaceAccess& access) {
-  return {{"what", access.what}, {"mode", access.mode},         {"begin", access.begin},
-          {"end", access.end},   {"exact", access.exact},       {"stream", access.stream},
-          {"site", access.site}, {"function", access.function}, {"parameter", access.parameter},
-          {"node", access.node}, {"thread", access.thread},     {"ticks", access.ticks}};
+  return {{"what", word(access.what)}, {"mode", word(access.mode)},   {"begin", access.begin},
+          {"end", access.end},         {"exact", access.exact},       {"stream", access.stream},
+          {"site", access.site},       {"function", access.function}, {"parameter", access.parameter},
+          {"node", access.node},       {"thread", access.thread},     {"ticks", access.ticks}};
 }
 
 RaceAccess access_of(const Json& object, const char* key) {
   RaceAccess access;
   const auto it = object.find(key);
   if (it == object.end() || !it->is_object()) return access;
-  access.what = word_of(*it, "what");
-  access.mode = word_of(*it, "mode");
+  access.what = work_of(text_of(*it, "what")).value_or(Work::call);
+  access.mode = base::value_of(kModes, text_of(*it, "mode")).value_or(RaceMode::unknown);
   access.exact = bool_of(*it, "exact");
   take(*it, "begin", access.begin);
   take(*it, "end", access.end);
@@ -87,6 +85,8 @@ Race race_of(const Json& from) {
 }
 
 }  // namespace
+
+std::string_view word(RaceMode mode) { return base::word_of(kModes, mode); }
 
 std::string write_races(const Races& races) {
   Json counts = Json::array();

@@ -7,13 +7,28 @@
 #include <string_view>
 #include <vector>
 
+#include "session/work.h"
+
 namespace cudadiag::session {
 
+enum class RaceMode : std::uint8_t {
+  unknown,
+  none,  // a kernel is given the address and does not touch it
+  read,
+  write,
+  atomic,
+};
+
+// "read"
+std::string_view word(RaceMode mode);
+
+constexpr bool alters(RaceMode mode) { return mode == RaceMode::write || mode == RaceMode::atomic; }
+
 struct RaceAccess {
-  std::string what;  // "kernel", "copy", "memset", "allocation", "free"
-  std::string mode;  // "read", "write", "atomic", "unknown"
+  Work what = Work::call;  // kernel, copy, memset, allocation or free
+  RaceMode mode = RaceMode::unknown;
   std::uint64_t begin = 0, end = 0;
-  bool exact = false;                    // false: `begin` is what a kernel was given, `end` the byte behind
+  bool exact = false;                    // false: `begin` is what a kernel was given, `end` the byte after
   std::uint64_t stream = 0;              // handle
   std::uint32_t site = 0, function = 0;  // ids of the process's
   std::uint32_t parameter = 0;           // offset of the pointer among the kernel's parameters
@@ -26,10 +41,10 @@ struct Race {
   std::uint32_t pid = 0;
   RaceAccess first, second;    // in the order of issue
   bool possible = false;       // not certain: they need not clash by what is known, or `uncertain`
-  bool uncertain = false;      // something that the driver does not tell of may order them
+  bool uncertain = false;      // something that the driver does not report may order them
   bool waited_before = false;  // the second one's stream had waited for the first one's, for something earlier
   bool one_graph = false;      // both are nodes of one launch of a graph
-  bool several = false;        // it stands for pairs with other parameters too
+  bool several = false;        // it represents pairs with other parameters too
   std::uint64_t times = 1;
   std::uint64_t address = 0, bytes = 0;  // the allocation; bytes 0: not known
   std::uint32_t allocated = 0;           // id of a site

@@ -47,7 +47,7 @@ Unrecorded unrecorded_in(const std::filesystem::path& pass_folder) {
   return found;
 }
 
-Failure nothing_recorded_of(const Unrecorded& unrecorded) {
+base::Error nothing_recorded_of(const Unrecorded& unrecorded) {
   const std::string whom = unrecorded.processes == 1
                                ? "a process that initialised CUDA: "
                                : std::to_string(unrecorded.processes) + " processes that initialised CUDA, of one as ";

@@ -23,7 +23,7 @@ struct Unrecorded {
 Unrecorded unrecorded_in(const std::filesystem::path& pass_folder);
 
 // "nothing was recorded of …", and what to do about it.
-Failure nothing_recorded_of(const Unrecorded& unrecorded);
+base::Error nothing_recorded_of(const Unrecorded& unrecorded);
 
 // Why there is nothing in a session that cudadiag env has prepared, as far as that can still be seen.
 std::string why_unused(const std::filesystem::path& session);

@@ -1,4 +1,4 @@
-// A foreign program that looked at what a pass left: how that ended. Its output is in a file of the pass's folder.
+// How a foreign program ended that examined the files of a pass. Its output is in a file of the pass's folder.
 #pragma once
 
 #include <string>

@@ -13,6 +13,7 @@
 #include "launch/isolation/isolation.h"
 #include "launch/isolation/private_folders.h"
 #include "launch/supervised/supervised.h"
+#include "session/property.h"
 #include "supervise/race_watch.h"
 #include "supervise/recorded_processes.h"
 #include "supervise/reruns/device_pass.h"
@@ -45,8 +46,8 @@ base::FileDescriptor output_of(const RerunSpec& spec, const session::SessionWrit
 
 std::string cuda_of(const session::Session& session) {
   for (const session::Process& process : session.processes) {
-    const auto found = process.record.properties.find("cuda");
-    if (found != process.record.properties.end()) return found->second;
+    if (const std::string& cuda = session::value_of(process.record, session::Property::cuda); !cuda.empty())
+      return cuda;
   }
   return "";
 }
@@ -75,12 +76,12 @@ Start sanitized_start(const RerunSpec& spec, const session::Session& session, co
           std::nullopt};
 }
 
-session::Result<Start> recorded_start(const RerunSpec& spec, const session::Session& session,
-                                      const std::filesystem::path& folder) {
+base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session& session,
+                                   const std::filesystem::path& folder) {
   const auto recorder = launch::find_recorder();
-  if (const auto* failure = std::get_if<session::Failure>(&recorder)) return *failure;
+  if (const auto* failure = std::get_if<base::Error>(&recorder)) return *failure;
   auto arena = launch::Arena::create();
-  if (const auto* failure = std::get_if<session::Failure>(&arena)) return *failure;
+  if (const auto* failure = std::get_if<base::Error>(&arena)) return *failure;
   launch::RecordOptions record;
   record.python_stacks = session.manifest.python_stacks;
   record.native_stacks = session.manifest.native_stacks;
@@ -100,16 +101,16 @@ session::Result<Start> recorded_start(const RerunSpec& spec, const session::Sess
   return start;
 }
 
-session::Result<Start> start_of(const RerunSpec& spec, const session::Session& session,
-                                const std::filesystem::path& folder) {
+base::Result<Start> start_of(const RerunSpec& spec, const session::Session& session,
+                             const std::filesystem::path& folder) {
   if (spec.kind == PassKind::device) return dumping_start(spec, session, folder);
   if (spec.kind == PassKind::sanitize) return sanitized_start(spec, session, folder);
   return recorded_start(spec, session, folder);
 }
 
 // Folders of the rerun's own, and nothing else to be written.
-session::Result<launch::PrivateFolders> isolate(const RerunSpec& spec, const std::filesystem::path& folder,
-                                                Start& start, launch::SupervisedOptions& options) {
+base::Result<launch::PrivateFolders> isolate(const RerunSpec& spec, const std::filesystem::path& folder, Start& start,
+                                             launch::SupervisedOptions& options) {
   auto made = launch::PrivateFolders::make(folder);
   auto* folders = std::get_if<launch::PrivateFolders>(&made);
   if (folders == nullptr) return made;
@@ -136,14 +137,14 @@ struct Prepared {
   std::optional<launch::PrivateFolders> folders{};
 };
 
-session::Result<Prepared> prepare(const RerunSpec& spec, const session::Session& session,
-                                  const session::SessionWriter& writer) {
+base::Result<Prepared> prepare(const RerunSpec& spec, const session::Session& session,
+                               const session::SessionWriter& writer) {
   const std::filesystem::path folder = writer.pass_folder();
   auto made = start_of(spec, session, folder);
-  if (const auto* failure = std::get_if<session::Failure>(&made)) return *failure;
+  if (const auto* failure = std::get_if<base::Error>(&made)) return *failure;
   Prepared prepared{std::move(std::get<Start>(made)), input_of(spec), output_of(spec, writer), {}};
   if (!prepared.output.valid()) {
-    return session::Failure{"cannot write " + (folder / session::kOutputFile).string(), "free some space"};
+    return base::Error{"cannot write " + (folder / session::kOutputFile).string(), "free some space"};
   }
   auto& start = prepared.start;
   start.variables.push_back({"WANDB_MODE", "disabled"});
@@ -158,7 +159,7 @@ session::Result<Prepared> prepare(const RerunSpec& spec, const session::Session&
   options.mark = mark.name + "=" + mark.value;
   if (!spec.isolated) return prepared;
   auto folders = isolate(spec, folder, start, options);
-  if (const auto* failure = std::get_if<session::Failure>(&folders)) return *failure;
+  if (const auto* failure = std::get_if<base::Error>(&folders)) return *failure;
   prepared.folders.emplace(std::move(std::get<launch::PrivateFolders>(folders)));
   return prepared;
 }
@@ -210,7 +211,7 @@ class Leavings {
   }
 
  private:
-  void store(const std::optional<session::Failure>& failure) {
+  void store(const std::optional<base::Error>& failure) {
     if (failure) listener_.cannot({RerunProblem::Kind::not_stored, *failure});
   }
 
@@ -223,17 +224,17 @@ class Leavings {
 
 }  // namespace
 
-session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session, session::SessionWriter& writer,
-                                   launch::SignalRelay& relay, RerunListener& listener) {
+base::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session, session::SessionWriter& writer,
+                                launch::SignalRelay& relay, RerunListener& listener) {
   std::error_code error;
   const std::filesystem::path directory = session.manifest.working_directory;
   if (!directory.empty() && !std::filesystem::is_directory(directory, error)) {
-    return session::Failure{"the folder that it ran in no longer exists: " + directory.string(), ""};
+    return base::Error{"the folder that it ran in no longer exists: " + directory.string(), ""};
   }
   const auto name = writer.begin_pass(name_of(spec));
-  if (const auto* failure = std::get_if<session::Failure>(&name)) return *failure;
+  if (const auto* failure = std::get_if<base::Error>(&name)) return *failure;
   auto made = prepare(spec, session, writer);
-  if (const auto* failure = std::get_if<session::Failure>(&made)) return *failure;
+  if (const auto* failure = std::get_if<base::Error>(&made)) return *failure;
   auto& [start, input, output, options, folders] = std::get<Prepared>(made);
   launch::Arena* arena = start.arena ? &*start.arena : nullptr;
 

@@ -43,7 +43,7 @@ struct RerunResult {
 };
 
 // Adds the pass's folder to the session; `session` is read, and gets notes on what could not be.
-session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session, session::SessionWriter& writer,
-                                   launch::SignalRelay& relay, RerunListener& listener);
+base::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session, session::SessionWriter& writer,
+                                launch::SignalRelay& relay, RerunListener& listener);
 
 }  // namespace cudadiag::supervise

@@ -26,7 +26,7 @@ struct RerunProblem {
     replay_not_started,  // failure.what
   };
   Kind kind = Kind::impossible;
-  session::Failure failure{};
+  base::Error failure{};
   std::filesystem::path file{};
   int pid = 0;
 };

@@ -6,6 +6,7 @@
 #include "analyse/allocations.h"
 #include "analyse/cuda_errors.h"
 #include "analyse/reruns/eager.h"
+#include "session/property.h"
 #include "supervise/reruns/device_pass.h"
 #include "supervise/reruns/suspect_lines.h"
 
@@ -25,7 +26,8 @@ bool is_async(const analyse::Failure& failure) { return analyse::is_asynchronous
 // The call that is saved is one of Python's.
 bool may_have_inputs(const Analysis& analysis) {
   return any_failure(analysis, [](const analyse::Failure& failure) {
-    return is_async(failure) && failure.process != nullptr && failure.process->record.properties.contains("python");
+    return is_async(failure) && failure.process != nullptr &&
+           session::has(failure.process->record, session::Property::python);
   });
 }
 
@@ -77,7 +79,8 @@ bool wants_memory(const Analysis& analysis, const session::Manifest& manifest) {
   return !was_made(manifest, PassKind::memory) && any_failure(analysis, [](const analyse::Failure& failure) {
     if (failure.kind != analyse::Kind::out_of_memory || failure.reported == nullptr) return false;
     const auto& modules = failure.process->record.modules;
-    return !analyse::wanted_host_memory(*failure.reported) && failure.process->record.properties.contains("python") &&
+    return !analyse::wanted_host_memory(*failure.reported) &&
+           session::has(failure.process->record, session::Property::python) &&
            std::any_of(modules.begin(), modules.end(), [](const session::Module& module) {
              return module.path.find("libc10_cuda") != std::string::npos;
            });

@@ -74,7 +74,7 @@ class RerunSequence {
   }
 
  private:
-  // Of the session as it is now.
+  // The analysis of the session in its present state.
   const Analysis& analysis() { return state_.analysis(); }
 
   // A rerun that was kept from something on its way to the failure would be so again.
@@ -213,7 +213,7 @@ class RerunSequence {
   bool add(const RerunSpec& spec) {
     listener_.begins(spec, session_.reruns.size() + 1);
     auto done = rerun(spec, session_, writer_, relay_, listener_);
-    if (const auto* failure = std::get_if<session::Failure>(&done)) {
+    if (const auto* failure = std::get_if<base::Error>(&done)) {
       listener_.cannot({Problem::impossible, *failure});
       possible_ = false;
       return false;

@@ -32,7 +32,7 @@ class WindowSequence {
   int reach_, last_;  // analyse::Reach: the next one, and the last
   analyse::RerunWindow window_;
   unsigned passed_ = 0;  // reruns in this window that did not fail
-  // Of a rerun that may have gone another way for the values taken.
+  // The outcome of a rerun that taking values may have changed.
   std::optional<analyse::Rerun::Outcome> with_values_;
   bool without_values_ = false;
 };

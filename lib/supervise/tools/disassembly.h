@@ -12,7 +12,7 @@ namespace cudadiag::supervise {
 // The code as `tool` prints it, nvdisasm's path; empty where there is none, or it fails, takes longer than a few seconds
 // or prints more than 16 MiB.
 std::string disassembled(const evidence::FunctionCode& code, const std::string& tool, launch::SignalRelay& relay);
-// Of that text the instruction that failed: "STG.E desc[UR4][R2.64], R5"; empty where it is not there.
+// The failing instruction in that text: "STG.E desc[UR4][R2.64], R5". Empty if it is not there.
 std::string failing_instruction(const evidence::FunctionCode& code, const std::string& text);
 
 }  // namespace cudadiag::supervise

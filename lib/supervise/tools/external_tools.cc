@@ -8,7 +8,7 @@
 #include <cctype>
 
 #include "base/file_descriptor.h"
-#include "evidence/debugger_text.h"
+#include "evidence/tools/debugger_text.h"
 
 namespace cudadiag::supervise {
 namespace {

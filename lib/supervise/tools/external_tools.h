@@ -1,5 +1,5 @@
 // Foreign programs that are asked what they make of a failure: NVIDIA's debugger over a GPU core dump, and
-// compute-sanitizer over a rerun (rerun.h). Asked only on request; whatever becomes of them, the report stays.
+// compute-sanitizer over a rerun (rerun.h). They run only on request, and their failure never changes the report.
 #pragma once
 
 #include <chrono>

@@ -9,9 +9,8 @@
 
 namespace cudadiag::supervise {
 
-std::optional<session::Failure> store_failing_code(const std::string& dump, session::SessionWriter& writer,
-                                                   const std::vector<std::string>& command,
-                                                   launch::SignalRelay& relay) {
+std::optional<base::Error> store_failing_code(const std::string& dump, session::SessionWriter& writer,
+                                              const std::vector<std::string>& command, launch::SignalRelay& relay) {
   if (dump.empty()) return std::nullopt;
   const auto read = evidence::read_core(writer.pass_folder() / dump);
   const auto* core = std::get_if<evidence::Testimony>(&read);

@@ -12,7 +12,7 @@ namespace cudadiag::supervise {
 
 // The text of the failing kernel's code, beside the dump `dump` in the pass that `writer` is at; nothing where there is
 // no dump, no such code, or no nvdisasm for `command`. Returns why it could not be stored.
-std::optional<session::Failure> store_failing_code(const std::string& dump, session::SessionWriter& writer,
-                                                   const std::vector<std::string>& command, launch::SignalRelay& relay);
+std::optional<base::Error> store_failing_code(const std::string& dump, session::SessionWriter& writer,
+                                              const std::vector<std::string>& command, launch::SignalRelay& relay);
 
 }  // namespace cudadiag::supervise

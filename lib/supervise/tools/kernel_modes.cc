@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPatience{10};   // for one kernel
-constexpr std::chrono::milliseconds kTick{20};  // more than one of the clock by which files are told apart
+constexpr std::chrono::milliseconds kTick{20};  // more than one of the clock that files' times have
 constexpr std::ptrdiff_t kMostSpecials = 16;    // sets of zeros that one kernel is looked at with
 constexpr sass::ZeroWords kAllZeros = ~sass::ZeroWords{0};
 constexpr int kToDie = 1000;  // milliseconds

@@ -126,7 +126,7 @@ TEST_CASE("holders are what lives on the device, the peak what lived at once") {
   on(add(record, 0x6000, 900, 20), 0, 5);    // later
   on(add(record, 0x7000, 900, 6), 0, 6);
   record.allocations.back().kind = wire::allocation::Kind::pinned;
-  session::Error error;
+  session::FailedCall error;
   error.ticks = 10;
   error.context = 0;
   error.call = "cuMemAlloc_v2";
@@ -255,7 +255,7 @@ struct Refused : Launched {
   explicit Refused(const char* call) {
     operation().kind = wire::operation::Kind::copy;
     operation().argument = 16;
-    session::Error error;
+    session::FailedCall error;
     error.code = failure.code = 1;
     error.thread = 0;
     error.operation = 1;

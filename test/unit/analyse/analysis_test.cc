@@ -32,7 +32,7 @@ session::Process working_process(int signal) {
 
 const Note* note(const Analysis& analysis, std::string_view code) {
   for (const auto& candidate : analysis.notes) {
-    if (candidate.code == code) return &candidate;
+    if (word(candidate.code) == code) return &candidate;
   }
   return nullptr;
 }
@@ -47,7 +47,7 @@ TEST_CASE("nothing is known of CUDA where no process loaded the recorder, and a 
   CHECK(analysis.verdict == Verdict::inconclusive);
   CHECK(analysis.failures.empty());
   REQUIRE(analysis.notes.size() == 2);
-  CHECK(analysis.notes[0].code == "nothing-recorded");
+  CHECK(analysis.notes[0].code == analyse::NoteCode::nothing_recorded);
   CHECK(analysis.notes[1].text == "the launcher's");
   session.whole = false;
   const Analysis known = cudadiag::analyse::analyse(session);
@@ -61,7 +61,7 @@ TEST_CASE("where the launcher knows why nothing was recorded, nothing is guessed
   const Analysis analysis = cudadiag::analyse::analyse(session);
   CHECK(analysis.verdict == Verdict::inconclusive);
   REQUIRE(analysis.notes.size() == 1);
-  CHECK(analysis.notes[0].code == "nothing-recorded");
+  CHECK(analysis.notes[0].code == analyse::NoteCode::nothing_recorded);
   CHECK(analysis.notes[0].text == "it was run without recording: there is no recorder; reinstall cudadiag");
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("so does a process that went on after its command, if it had given the
   process.record.state = wire::area::State::recording;
   const Analysis idle = cudadiag::analyse::analyse(session);
   CHECK(idle.verdict == Verdict::no_cuda_failure);
-  CHECK(idle.notes.back().code == "outlived");
+  CHECK(idle.notes.back().code == analyse::NoteCode::outlived);
   process.record.operations_issued = 1;
   const Analysis working = cudadiag::analyse::analyse(session);
   CHECK(working.verdict == Verdict::inconclusive);
@@ -136,7 +136,7 @@ TEST_CASE("a suspected call never leads where a sticky error was seen") {
   session::Session session;
   session.processes = {frozen_process(1, 5'000)};
   session.processes[0].record.seconds_per_tick = 1e-9;
-  session::Error unchecked;
+  session::FailedCall unchecked;
   unchecked.code = 1;
   unchecked.ticks = 1;
   unchecked.flags = wire::error::kLaunch;
@@ -157,7 +157,7 @@ TEST_CASE("an unrelated crash is named as such") {
   REQUIRE(note(analysis, "unrelated-end"));
   CHECK(note(analysis, "unrelated-end")->text ==
         "the target ended with status 3 and no CUDA call that was watched had failed");
-  session::Error asked;
+  session::FailedCall asked;
   asked.code = 500;
   asked.call = "cuModuleGetFunction";
   session.processes[0].record.errors.push_back(asked);
@@ -254,7 +254,7 @@ TEST_CASE("who hangs may wait for one that failed") {
 TEST_CASE("who dealt with a failed call until another process failed comes behind it") {
   session::Session session;
   session::Process refused;
-  session::Error error;
+  session::FailedCall error;
   error.code = 2;
   error.ticks = 1;
   error.call = "cuMemAlloc_v2";
@@ -296,7 +296,7 @@ TEST_CASE("notes say what a full log lacks, and not what it makes up for") {
   record.dropped_held = 5;
   const auto codes = [&] {
     std::vector<std::string> found;
-    for (const Note& note : degraded_notes(picture.process, false)) found.push_back(note.code);
+    for (const Note& note : degraded_notes(picture.process, false)) found.emplace_back(word(note.code));
     return found;
   };
   CHECK(codes() == std::vector<std::string>{"held-dropped"});

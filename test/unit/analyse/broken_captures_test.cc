@@ -21,9 +21,9 @@ struct CapturedCalls {
     return {began, tid, mode, 1};
   }
 
-  session::Error& fail(std::string call, std::uint32_t code, std::uint32_t tid, const session::Capture& capture,
-                       unsigned flags = 0, std::string outer = "") {
-    session::Error error;
+  session::FailedCall& fail(std::string call, std::uint32_t code, std::uint32_t tid, const session::Capture& capture,
+                            unsigned flags = 0, std::string outer = "") {
+    session::FailedCall error;
     error.serial = process.record.errors.size() + 1;
     error.ticks = 10 * error.serial;
     error.started = error.ticks - 1;
@@ -38,15 +38,15 @@ struct CapturedCalls {
     process.record.errors.push_back(error);
     return process.record.errors.back();
   }
-  session::Error& allocate(std::uint32_t tid, const session::Capture& capture, unsigned flags = 0) {
+  session::FailedCall& allocate(std::uint32_t tid, const session::Capture& capture, unsigned flags = 0) {
     return fail("cuMemAlloc_v2", 900, tid, capture, flags, "cudaMalloc");
   }
-  session::Error& end(std::uint32_t tid, const session::Capture& capture, unsigned flags = 0) {
+  session::FailedCall& end(std::uint32_t tid, const session::Capture& capture, unsigned flags = 0) {
     return fail("cuStreamEndCapture", 901, tid, capture, flags, "cudaStreamEndCapture");
   }
 
   CallFindings after(int status) const { return failed_calls(process, ending({status, std::nullopt})); }
-  const session::Error* error(std::size_t index) const { return &process.record.errors[index]; }
+  const session::FailedCall* error(std::size_t index) const { return &process.record.errors[index]; }
 
   // The one finding, whose cause and whose noticing call are these errors.
   Failure only(int status, std::size_t cause, std::size_t noticed) const {
@@ -109,7 +109,7 @@ TEST_CASE("another thread's unsafe call breaks a capture in global mode, though 
     calls.end(1, capture);
     const Failure failure = calls.only(1, 0, 1);
     CHECK(failure.grade == Grade::proven);
-    CHECK(failure.because.find("broke another thread's capture") != std::string::npos);
+    CHECK(failure.because.text().find("broke another thread's capture") != std::string::npos);
   }
 }
 

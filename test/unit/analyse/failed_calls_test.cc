@@ -12,9 +12,9 @@ namespace {
 struct Calls {
   session::Process process;
 
-  session::Error& fail(std::string call, std::uint32_t code, unsigned flags = 0, std::string outer = "",
-                       std::uint32_t site = 0) {
-    session::Error error;
+  session::FailedCall& fail(std::string call, std::uint32_t code, unsigned flags = 0, std::string outer = "",
+                            std::uint32_t site = 0) {
+    session::FailedCall error;
     error.site = site;
     error.serial = process.record.errors.size() + 1;
     error.ticks = 10 * error.serial;
@@ -62,7 +62,7 @@ TEST_CASE("a call after which the thread went on working is not what the program
   const auto findings = calls.after(1);
   CHECK(findings.failures.empty());
   REQUIRE(findings.notes.size() == 1);
-  CHECK(findings.notes[0].code == "error-handled");
+  CHECK(findings.notes[0].code == analyse::NoteCode::error_handled);
   CHECK(findings.notes[0].text == "1 call of cudaMalloc returned out of memory (2) and the program went on");
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("of a bad end with several failed calls behind it the first leads, and
   REQUIRE(findings.failures.size() == 2);
   CHECK(findings.failures[0].code == 1);
   for (const Failure& failure : findings.failures) CHECK(failure.grade == Grade::inferred);
-  CHECK(findings.failures[1].because.ends_with(
+  CHECK(findings.failures[1].because.text().ends_with(
       "; an earlier call of its thread had failed, too, and for which of them it ended is not known"));
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("calls of one line are one finding, though the compiler made several c
   };
   const auto ended_well = calls.after(0, one_line);
   REQUIRE(ended_well.failures.size() == 2);
-  CHECK(ended_well.failures[0].because.ends_with("; it failed 2 times"));
+  CHECK(ended_well.failures[0].because.text().ends_with("; it failed 2 times"));
   CHECK(ended_well.failures[1].reported == &calls.process.record.errors[2]);
 
   calls.fail("cuLaunchKernel", 1, wire::error::kLaunch, "cudaLaunchKernel", 2);
@@ -164,10 +164,10 @@ TEST_CASE("what a program lived through after its last failing call for long may
   record.seconds_per_tick = 1;
   record.clock_last = record.errors[0].ticks + 10;
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
-  CHECK(calls.after(1).failures.at(0).because.ends_with("the program ended with status 1 afterwards"));
+  CHECK(calls.after(1).failures.at(0).because.text().ends_with("the program ended with status 1 afterwards"));
   record.clock_last += 24;
   CHECK(calls.after(1).failures.at(0).grade == Grade::inferred);
-  CHECK(calls.after(1).failures.at(0).because.ends_with("the program ended with status 1, 34 s afterwards"));
+  CHECK(calls.after(1).failures.at(0).because.text().ends_with("the program ended with status 1, 34 s afterwards"));
 }
 
 TEST_CASE("a code that says nothing proves nothing") {
@@ -209,7 +209,7 @@ TEST_CASE("no device is suspected when the program dies, and nothing when it goe
   const auto findings = calls.after(1);
   REQUIRE(findings.failures.size() == 1);
   CHECK(findings.failures[0].grade == Grade::suspected);
-  CHECK(findings.failures[0].because.find("nvidia-smi") != std::string::npos);
+  CHECK(findings.failures[0].because.text().find("nvidia-smi") != std::string::npos);
 }
 
 TEST_CASE("another thread's failing call after which the main thread went on may be what the program died of") {
@@ -224,12 +224,12 @@ TEST_CASE("another thread's failing call after which the main thread went on may
   };
   REQUIRE(findings().failures.size() == 1);
   CHECK(findings().failures[0].grade == Grade::suspected);
-  CHECK(findings().failures[0].because.ends_with("; its main thread had gone on in between"));
+  CHECK(findings().failures[0].because.text().ends_with("; its main thread had gone on in between"));
   const auto crashed = failed_calls(calls.process, ending({std::nullopt, 6}));
   CHECK(crashed.failures.at(0).grade == Grade::inferred);
-  CHECK(crashed.failures.at(0).because.ends_with("; other threads had gone on in between"));
+  CHECK(crashed.failures.at(0).because.text().ends_with("; other threads had gone on in between"));
   SUBCASE("a call of the main thread failed since") {
-    session::Error& other = calls.fail("cuMemcpyHtoD_v2", 1, wire::error::kLookedAt);
+    session::FailedCall& other = calls.fail("cuMemcpyHtoD_v2", 1, wire::error::kLookedAt);
     other.tid = 7;
     record.operations.clear();
     const auto both = calls.after(1);
@@ -256,7 +256,7 @@ TEST_CASE("what another thread than the main one did since may be why the progra
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);  // its own
   later.thread = 1;
   CHECK(calls.after(1).failures.at(0).grade == Grade::inferred);
-  CHECK(calls.after(1).failures.at(0).because.ends_with("afterwards; other threads had gone on in between"));
+  CHECK(calls.after(1).failures.at(0).because.text().ends_with("afterwards; other threads had gone on in between"));
   record.pid = 1;
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
   record.pid = 7;
@@ -269,7 +269,7 @@ TEST_CASE("what a thread had asked for before and lived with may not be why the 
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt | wire::error::kAskedBefore, "cudaMalloc");
   const Failure failure = calls.after(1).failures.at(0);
   CHECK(failure.grade == Grade::inferred);
-  CHECK(failure.because.ends_with("; its thread had asked for it before, and had gone on"));
+  CHECK(failure.because.text().ends_with("; its thread had asked for it before, and had gone on"));
 }
 
 TEST_CASE("a Python program that ends with a status of its own choice may have dealt with the error") {
@@ -295,7 +295,7 @@ TEST_CASE("a thread that was given memory afterwards may have dealt with being r
   memory.made = 5;
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
   memory.made = 15;
-  CHECK(calls.after(1).failures.at(0).because.ends_with("; it was given memory in between"));
+  CHECK(calls.after(1).failures.at(0).because.text().ends_with("; it was given memory in between"));
   CHECK(calls.after(1).failures.at(0).grade == Grade::suspected);
   CHECK(failed_calls(calls.process, ending({std::nullopt, 11})).failures.at(0).grade == Grade::suspected);
   memory.thread = 1;
@@ -316,7 +316,7 @@ TEST_CASE("a process that did not come to exit() may have become another program
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   calls.process.record.state = wire::area::State::recording;
   CHECK(calls.after(3).failures.at(0).grade == Grade::suspected);
-  CHECK(calls.after(3).failures[0].because.ends_with("; it ended without exit(), or as another program (exec)"));
+  CHECK(calls.after(3).failures[0].because.text().ends_with("; it ended without exit(), or as another program (exec)"));
   CHECK(failed_calls(calls.process, ending({std::nullopt, 6})).failures.at(0).grade == Grade::proven);
   calls.process.record.exit_status = 3;
   CHECK(calls.after(3).failures.at(0).grade == Grade::proven);
@@ -375,7 +375,7 @@ TEST_CASE("a sticky error explains the end: earlier calls are not what the progr
 TEST_CASE("what failed before matters only where it left something unmade that a call is given") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2).thread = 0;
-  session::Error& launch = calls.fail("cuLaunchKernel", 1, wire::error::kLaunch);
+  session::FailedCall& launch = calls.fail("cuLaunchKernel", 1, wire::error::kLaunch);
   launch.thread = 0;
   const auto swallowed = [&] { return calls.after(1).failures.at(0).swallowed; };
   CHECK(swallowed() == &calls.process.record.errors[0]);
@@ -425,7 +425,7 @@ TEST_CASE("of calls that could not load a kernel the latest is told with the lau
   calls.fail("cuModuleGetFunction", 500).operation = 1;  // an optional one
   calls.fail("cuModuleLoad", 301).operation = 7;
   calls.fail("cuModuleUnload", 400).operation = 7;
-  session::Error& launch = calls.fail("cuLaunchKernel", 400, wire::error::kLaunch);
+  session::FailedCall& launch = calls.fail("cuLaunchKernel", 400, wire::error::kLaunch);
   launch.operation = 20;
   launch.site = 1;
   calls.process.record.sites.resize(1);
@@ -442,7 +442,7 @@ TEST_CASE("what failed before a copy that is refused, by what the copy was given
   record.sites.resize(2);
   record.sites[1].kind = Kind::copy;
   calls.fail("cuMemAlloc_v2", 2).operation = 7;
-  session::Error& refused = calls.fail("cuMemcpyHtoD_v2", 1);
+  session::FailedCall& refused = calls.fail("cuMemcpyHtoD_v2", 1);
   refused.operation = 8;  // the copy's own record
   refused.site = 2;
   refused.thread = 0;
@@ -476,7 +476,7 @@ TEST_CASE("a kernel that is given a null pointer after an allocation had failed"
   PictureBuilder picture;
   auto& record = picture.process.record;
   picture.issue(picture.stream(0));
-  session::Error failed;
+  session::FailedCall failed;
   failed.code = 2;
   failed.thread = 0;
   failed.call = "cuMemAlloc_v2";
@@ -508,7 +508,7 @@ TEST_CASE("a function that is not there, where nothing is known to have come aft
   auto& record = calls.process.record;
   record.threads.resize(2);
   const auto ask = [&](std::uint32_t site) {
-    session::Error& asked = calls.fail("cuModuleGetFunction", 500);
+    session::FailedCall& asked = calls.fail("cuModuleGetFunction", 500);
     asked.thread = 0;
     asked.site = site;
     record.threads[0].call_ticks = asked.ticks - 1;

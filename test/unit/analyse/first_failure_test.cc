@@ -48,14 +48,14 @@ TEST_CASE("an operation whose place was lost is no answer, and a damaged recordi
   const auto failure = first_failure(picture.process);
   CHECK(failure->grade == Grade::suspected);
   CHECK(failure->damaged);
-  CHECK(failure->because.ends_with("; the recording is damaged: where it was issued is not in it"));
+  CHECK(failure->because.text().ends_with("; the recording is damaged: where it was issued is not in it"));
   record.native_stacks = {{{{0, 0x40}}, false}};
   record.sites[site - 1].native = 1;
   CHECK(first_failure(picture.process)->grade == Grade::bracketed);
   record.damaged = 0;
   record.dropped_sites = 1;
   record.operations.back().site = 0;
-  CHECK(first_failure(picture.process)->because.ends_with("; where it was issued was not recorded"));
+  CHECK(first_failure(picture.process)->because.text().ends_with("; where it was issued was not recorded"));
   CHECK(!first_failure(picture.process)->damaged);
   record.damaged = 7;
   record.operations.clear();
@@ -274,7 +274,8 @@ TEST_CASE("an error that only the look at exit found is told apart") {
   picture.issue(picture.stream(0), op::Kind::kernel, op::kMarked);
   picture.process.record.errors[0].flags |= wire::error::kAtExit;
   CHECK(first_failure(picture.process)
-            ->because.ends_with(
+            ->because.text()
+            .ends_with(
                 "; no call that was watched returned the error, it was found before the process or its context ended"));
 }
 

@@ -234,5 +234,5 @@ TEST_CASE("where not every change is told, the line is the likeliest at most") {
   replayed.picture.process.record.operations[2].graph_flags = analyse::op::kGraphUntold;
   const auto failure = replayed.failure();
   CHECK(failure.grade == Grade::inferred);
-  CHECK(failure.because.ends_with("; nodes were given other parameters by calls that are not all recorded"));
+  CHECK(failure.because.text().ends_with("; nodes were given other parameters by calls that are not all recorded"));
 }

@@ -63,7 +63,7 @@ TEST_CASE("a wait for a context with two unfinished streams leaves open which on
   REQUIRE(failure);
   CHECK(failure->grade == Grade::inferred);
   CHECK(failure->candidates.size() == 3);
-  CHECK(failure->because == "3 operations on 2 streams can be the one, as no marker stands between them");
+  CHECK(failure->because == "3 operations on 2 streams can be the one, as no marker separates them");
   CHECK(failure->hang->site == 1);
 }
 
@@ -191,7 +191,7 @@ TEST_CASE("operations whose records are lost count among those that can be the o
   REQUIRE(failure);
   CHECK(failure->candidates.size() == 2);
   CHECK(failure->because ==
-        "3 operations can be the one, as no marker stands between them; the records of 1 of them are lost");
+        "3 operations can be the one, as no marker separates them; the records of 1 of them are lost");
 }
 
 TEST_CASE("a wait for an event whose recording is lost may wait for any stream") {

@@ -15,8 +15,8 @@ constexpr unsigned kLookedAt = wire::error::kLookedAt, kThenWorked = wire::error
 struct CallsAndLooks {
   session::Process process;
 
-  session::Error& fail(std::uint32_t code, std::uint32_t site, unsigned flags, std::string outer) {
-    session::Error error;
+  session::FailedCall& fail(std::uint32_t code, std::uint32_t site, unsigned flags, std::string outer) {
+    session::FailedCall error;
     error.serial = process.record.errors.size() + 1;
     error.ticks = 10 * error.serial;
     error.tid = 1;
@@ -29,12 +29,12 @@ struct CallsAndLooks {
     process.record.errors.push_back(error);
     return process.record.errors.back();
   }
-  session::Error& copy(unsigned flags = kLookedAt | kThenWorked, std::uint32_t site = 1) {
+  session::FailedCall& copy(unsigned flags = kLookedAt | kThenWorked, std::uint32_t site = 1) {
     return fail(1, site, flags, "cudaMemcpyAsync");
   }
   // Asked for the error of the call `of`.
-  session::Error& look(std::uint64_t of, unsigned flags = kLookedAt) {
-    session::Error& error = fail(process.record.errors[of - 1].code, 9, flags, "");
+  session::FailedCall& look(std::uint64_t of, unsigned flags = kLookedAt) {
+    session::FailedCall& error = fail(process.record.errors[of - 1].code, 9, flags, "");
     error.domain = wire::error::Domain::runtime;
     error.call = "cudaGetLastError";
     error.of_call = of;
@@ -44,7 +44,7 @@ struct CallsAndLooks {
   CallFindings after(int status, const SameLine& same_line = {}) const {
     return failed_calls(process, ending({status, std::nullopt}), same_line);
   }
-  const session::Error* error(std::size_t serial) const { return &process.record.errors[serial - 1]; }
+  const session::FailedCall* error(std::size_t serial) const { return &process.record.errors[serial - 1]; }
 };
 
 }  // namespace
@@ -126,7 +126,7 @@ TEST_CASE("calls of one line are one, though the runtime made two call sites of 
   CHECK(findings.notes.empty());
   const CallFindings ended_well = calls.after(0, one_line);
   REQUIRE(ended_well.failures.size() == 1);
-  CHECK(ended_well.failures[0].because.ends_with("; it failed 4 times"));
+  CHECK(ended_well.failures[0].because.text().ends_with("; it failed 4 times"));
 
   CHECK(calls.after(1).failures.size() == 2);
 }

@@ -22,7 +22,7 @@ class PictureBuilder {
     record.frozen_error = 1;
     record.contexts.push_back({wire::context::State::live, 1, 0xc0, 0, wire::context::Markers::on});
     record.threads.resize(1);
-    session::Error error;
+    session::FailedCall error;
     error.code = code;
     error.ticks = 1'000'000'000;
     error.flags = wire::error::kSticky;

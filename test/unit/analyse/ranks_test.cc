@@ -537,6 +537,6 @@ TEST_CASE("where the library gave up and nothing is unfinished, the ranks of a j
     CHECK(analysis.failures.empty());
     CHECK(analysis.ranks.has_value() == (status == 1));
     CHECK(analysis.verdict == (status == 1 ? Verdict::inconclusive : Verdict::no_cuda_failure));
-    if (status == 1) CHECK(analysis.notes.front().code == kRanksPart);
+    if (status == 1) CHECK(analysis.notes.front().code == analyse::NoteCode::ranks_part);
   }
 }

@@ -80,7 +80,7 @@ struct Runs {
     session.reruns.push_back({std::move(rerun)});
   }
   // The Python hook took values in it.
-  void add_hooked(session::Process rerun, const char* told = "line") {
+  void add_hooked(session::Process rerun, session::DeliveryKind told = session::DeliveryKind::line) {
     rerun.record.properties["python.hook"] = "on";
     rerun.deliveries.emplace_back().kind = told;
     add(std::move(rerun));
@@ -96,12 +96,14 @@ std::string kernel_of(const Failure& failure, std::size_t candidate = 0) {
   return record.functions[record.sites[failure.candidates[candidate].operation->site - 1].function - 1];
 }
 
-bool says(const Failure& failure, const std::string& what) { return failure.because.find(what) != std::string::npos; }
+bool says(const Failure& failure, const std::string& what) {
+  return failure.because.text().find(what) != std::string::npos;
+}
 
 std::vector<std::string> disturbances(const Analysis& analysis) {
   std::vector<std::string> texts;
   for (const Note& note : analysis.notes) {
-    if (note.code == "values-disturb") texts.push_back(note.text);
+    if (note.code == analyse::NoteCode::values_disturb) texts.push_back(note.text);
   }
   return texts;
 }
@@ -225,7 +227,7 @@ TEST_CASE("one operation that was left is in doubt where a rerun failed at none 
     const Analysis analysis = runs.look();
     CHECK(analysis.reruns[0].outcome == Outcome::failed);
     CHECK(analysis.failures.at(0).grade == (std::string(elsewhere) == "bad" ? Grade::bracketed : Grade::inferred));
-    CHECK(says(analysis.failures.at(0), "none of those") == (std::string(elsewhere) != "bad"));
+    CHECK(says(analysis.failures.at(0), "not one of those") == (std::string(elsewhere) != "bad"));
   }
 }
 
@@ -235,31 +237,32 @@ TEST_CASE("reruns that do not fail leave grade and candidates, and are told of")
   Failure failure = runs.look().failures.at(0);
   CHECK(failure.grade == Grade::inferred);
   CHECK(failure.candidates.size() == 2);
-  CHECK(failure.because.ends_with("; a rerun that waited there did not fail: a race, or an intermittent failure"));
+  CHECK(
+      failure.because.text().ends_with("; a rerun that waited there did not fail: a race, or an intermittent failure"));
   CHECK(runs.look().vanished == Vanished::open);
   runs.add(passed(5));
-  CHECK(runs.look().failures[0].because.ends_with(
+  CHECK(runs.look().failures[0].because.text().ends_with(
       "; 2 reruns that waited there did not fail: a race, or an intermittent failure"));
   runs.add(passed(0));
-  CHECK(runs.look().failures[0].because.ends_with(
+  CHECK(runs.look().failures[0].because.text().ends_with(
       "; 3 reruns did not fail, waiting there or not: the failure is intermittent"));
   CHECK(runs.look().vanished == Vanished::comes_and_goes);
   Runs not_waited(run_of_bad(2, 3));
   not_waited.add(passed(0));
-  CHECK(not_waited.look().failures[0].because.ends_with(
-      "; a rerun came to this call, did not wait for it, and did not fail"));
+  CHECK(not_waited.look().failures[0].because.text().ends_with(
+      "; a rerun reached this call, did not wait for it, and did not fail"));
 }
 
-TEST_CASE("a rerun that ended before it came to the failing call says nothing of a race") {
+TEST_CASE("a rerun that ended before it reached the failing call says nothing of a race") {
   Runs runs(run_of_bad(2, 3));
   runs.add(passed(2, 2));
   const Analysis analysis = runs.look();
   CHECK(analysis.reruns[0].outcome == Outcome::not_reached);
-  CHECK(analysis.failures[0].because.ends_with("; a rerun ended without a failure before it came to this call"));
+  CHECK(analysis.failures[0].because.text().ends_with("; a rerun ended without a failure before it reached this call"));
   runs.session.manifest.passes[1].end = {77, {}};
-  CHECK(runs.look().failures[0].because.ends_with("; a rerun ended with status 77 before it came to this call"));
+  CHECK(runs.look().failures[0].because.text().ends_with("; a rerun ended with status 77 before it reached this call"));
   runs.add(passed(3));
-  CHECK(runs.look().failures[0].because.ends_with(
+  CHECK(runs.look().failures[0].because.text().ends_with(
       "; a rerun that waited there did not fail: a race, or an intermittent failure"));
 }
 
@@ -269,33 +272,34 @@ TEST_CASE("what a rerun without values shows stands where taking them led the pr
   runs.session.manifest.passes[1].end = {1, {}};
   const Analysis alone = runs.look();
   CHECK(alone.reruns[0].disturbed);
-  CHECK(alone.failures[0].because.ends_with(
-      "; a rerun, in which values were taken, ended with status 1 before it came to this call"));
+  CHECK(alone.failures[0].because.text().ends_with(
+      "; a rerun, in which values were taken, ended with status 1 before it reached this call"));
   CHECK(disturbances(alone).empty());
 
   Runs proven = runs;
   proven.add(waited_for(run_of_bad(2, 3), 2));
   CHECK(proven.look().failures[0].because == "in a rerun, call 3 of this line ran alone on the GPU and failed");
   CHECK(disturbances(proven.look()) ==
-        std::vector<std::string>{"rerun 1: with values taken the program ended with status 1 before it came to the "
+        std::vector<std::string>{"rerun 1: with values taken the program ended with status 1 before it reached the "
                                  "failing call; rerun 2 took none"});
 
   runs.add(passed(1, 1));
   CHECK_FALSE(runs.look().reruns[1].disturbed);
-  CHECK(runs.look().failures[0].because.ends_with("; a rerun ended without a failure before it came to this call"));
+  CHECK(runs.look().failures[0].because.text().ends_with(
+      "; a rerun ended without a failure before it reached this call"));
   CHECK(disturbances(runs.look()).empty());
 }
 
 TEST_CASE("a rerun whose operators were looked into says nothing of a race, nor one that ended badly otherwise") {
-  const auto with = [](const char* told, int status) {
+  const auto with = [](session::DeliveryKind told, int status) {
     Runs runs(run_of_bad(2, 3));
     runs.add_hooked(passed(5), told);
     runs.session.manifest.passes[1].end = {status, {}};
     return runs;
   };
-  CHECK(with("line", 0).look().vanished == Vanished::open);
-  CHECK(with("line", 1).look().vanished == Vanished::no);
-  Runs runs = with("operator", 0);
+  CHECK(with(session::DeliveryKind::line, 0).look().vanished == Vanished::open);
+  CHECK(with(session::DeliveryKind::line, 1).look().vanished == Vanished::no);
+  Runs runs = with(session::DeliveryKind::call, 0);
   CHECK(runs.look().reruns[0].disturbed);
   CHECK(runs.look().vanished == Vanished::no);
   Runs failed = runs;
@@ -357,7 +361,7 @@ TEST_CASE("a rerun that failed and whose recording is lost says nothing, and tha
     CHECK(analysis.reruns[0].outcome == Outcome::not_recorded);
     CHECK(analysis.failures[0].because == first_failure(runs.session.processes[0])->because);
     CHECK(std::count_if(analysis.notes.begin(), analysis.notes.end(),
-                        [](const Note& note) { return note.code == "rerun-lost"; }) == 1);
+                        [](const Note& note) { return note.code == analyse::NoteCode::rerun_lost; }) == 1);
   }
 }
 
@@ -395,7 +399,7 @@ TEST_CASE("what a rerun ruled out and another one proved had been suspected") {
   REQUIRE(analysis.failures.size() == 2);
   CHECK(kernel_of(analysis.failures[0]) == "bad");
   CHECK(kernel_of(analysis.failures[1]) == "good");
-  CHECK(analysis.failures[1].because.ends_with("; the first run suspected it too"));
+  CHECK(analysis.failures[1].because.text().ends_with("; the first run suspected it too"));
 }
 
 TEST_CASE("without native stacks the calls before the hook are those of the same site") {
@@ -415,7 +419,7 @@ TEST_CASE("a rerun of another text neither proves nor refutes what the first run
   first.record.python_stacks.push_back({{{1, 0x40}}, false});
   first.record.sites[0].python = 1;
   Runs alone(first);
-  const std::string because = alone.look().failures.at(0).because;
+  const std::string because = alone.look().failures.at(0).because.text();
   for (auto rerun : {waited_for(first, 2), waited_for(run_of_bad(0, 1, "other"), 0), passed(3)}) {
     Runs runs(first);
     runs.add(std::move(rerun));
@@ -439,7 +443,7 @@ TEST_CASE("what a rerun proved leads where the first run's recording is damaged"
   const Analysis analysis = runs.look();
   REQUIRE(analysis.failures.size() == 2);
   CHECK(analysis.failures[0].grade == Grade::proven);
-  CHECK(analysis.failures[0].because.ends_with("; the first run's record of it is damaged"));
+  CHECK(analysis.failures[0].because.text().ends_with("; the first run's record of it is damaged"));
   CHECK(analysis.failures[1].damaged);
 }
 
@@ -451,9 +455,9 @@ TEST_CASE("a rerun in which waiting was given up says nothing of a race") {
   const Analysis analysis = runs.look();
   CHECK(analysis.reruns[0].gave_up);
   CHECK(analysis.vanished == Vanished::no);
-  CHECK(analysis.failures[0].because.ends_with("; a rerun did not fail, but there waiting was given up"));
+  CHECK(analysis.failures[0].because.text().ends_with("; a rerun did not fail, but cudadiag gave up waiting in it"));
   REQUIRE(analysis.notes.size() == 1);
-  CHECK(analysis.notes[0].code == "wait-given-up");
+  CHECK(analysis.notes[0].code == analyse::NoteCode::wait_given_up);
 }
 
 TEST_CASE("a rerun that failed where waiting was given up did not fail elsewhere") {
@@ -474,7 +478,7 @@ TEST_CASE("how often it failed is counted over the runs that came to an end") {
   runs.add(waited_for(run_of_bad(2, 3), 2));
   const Analysis analysis = runs.look();
   CHECK(analysis.failures[0].grade == Grade::proven);
-  CHECK(analysis.failures[0].because.ends_with("; it failed in 2 of 4 runs"));
+  CHECK(analysis.failures[0].because.text().ends_with("; it failed in 2 of 4 runs"));
   CHECK(analysis.reruns[2].outcome == Outcome::cut_short);
 }
 

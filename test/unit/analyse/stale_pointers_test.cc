@@ -74,7 +74,7 @@ TEST_CASE("memory that has been handed out again is said to be") {
   auto again = replays.picture.process.record.allocations[0];
   again.serial = 8, again.made = 18, again.freed = 0;
   replays.picture.process.record.allocations.push_back(again);
-  CHECK(replays.found()->because.find("this launch, and handed out again since;") != std::string::npos);
+  CHECK(replays.found()->because.text().find("this launch, and handed out again since;") != std::string::npos);
 }
 
 TEST_CASE("what does not fit together is no finding") {

@@ -3,11 +3,10 @@
 
 #include "unit/causes/symptoms_builder.h"
 
+using namespace cudadiag;
 using namespace cudadiag::causes;
 
 namespace {
-
-using Relation = FailedAccess::Relation;
 
 Symptoms access(Relation relation, std::optional<std::uint64_t> distance = {}) {
   Symptoms symptoms = gpu_error(relation == Relation::misaligned ? 716 : 700);
@@ -19,9 +18,9 @@ Symptoms access(Relation relation, std::optional<std::uint64_t> distance = {}) {
                                  .bytes = 4,
                                  .distance = distance,
                                  .overflow = false,
-                                 .memory = Memory{}};
-  symptoms.access->memory->bytes = 16u << 20;
-  symptoms.access->memory->allocated_at = "scale.cu:19, main";
+                                 .allocation = diagnose::PointedMemory{}};
+  symptoms.access->allocation->bytes = 16u << 20;
+  symptoms.access->allocation->allocated = diagnose::Location{.file = "scale.cu", .function = "main", .line = 19};
   return symptoms;
 }
 
@@ -44,7 +43,7 @@ TEST_CASE("past the end of what the parameter pointed to") {
     CHECK(explain(symptoms)->text.ends_with("the distance fits an index of 32 bits that overflowed, times 4 bytes"));
   }
   SUBCASE("of a line that is not known") {
-    symptoms.access->memory->allocated_at.clear();
+    symptoms.access->allocation->allocated.reset();
     CHECK(explain(symptoms)->text == "scale() reads 4.0 KiB past the end of parameter 1, which has 16.0 MiB");
   }
   SUBCASE("of shared memory") {
@@ -68,23 +67,23 @@ TEST_CASE("before the beginning of what the parameter pointed to") {
 
 TEST_CASE("freed, null, foreign and misaligned") {
   Symptoms freed = access(Relation::freed);
-  freed.access->memory->freed_at = "scale.cu:30, main";
+  freed.access->allocation->freed = diagnose::Location{.file = "scale.cu", .function = "main", .line = 30};
   CHECK(explain(freed)->id == "use-after-free");
   CHECK(explain(freed)->text ==
         "scale() reads memory through parameter 1: 16.0 MiB that were freed at scale.cu:30, main before it was "
         "launched");
   Symptoms null = access(Relation::null);
-  null.access->memory.reset();
+  null.access->allocation.reset();
   CHECK(explain(null)->id == "null-pointer");
   CHECK(explain(null)->text == "scale() reads memory through parameter 1, which is a null pointer");
   CHECK(explain(null)->certain);
   Symptoms host = access(Relation::never_allocated);
-  host.access->memory.reset();
+  host.access->allocation.reset();
   CHECK(explain(host)->id == "host-pointer");
   CHECK_FALSE(explain(host)->certain);
   Symptoms other = access(Relation::other_device);
   other.device = 0;
-  other.access->memory->device = 1;
+  other.access->allocation->device = 1;
   CHECK(explain(other)->id == "memory-of-another-gpu");
   Symptoms misaligned = access(Relation::misaligned, 1);
   CHECK(explain(misaligned)->id == "misaligned-address");

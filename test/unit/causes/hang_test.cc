@@ -6,7 +6,7 @@ using namespace cudadiag::causes;
 
 namespace {
 
-Symptoms standing_at(const std::string& operation, const std::string& kernel = "") {
+Symptoms standing_at(Work operation, const std::string& kernel = "") {
   Symptoms symptoms;
   symptoms.hang = true;
   symptoms.operation = operation;
@@ -14,8 +14,8 @@ Symptoms standing_at(const std::string& operation, const std::string& kernel = "
   return symptoms;
 }
 
-Symptoms waiting_for(const std::string& what, const std::string& wait) {
-  Symptoms symptoms = standing_at("call");
+Symptoms waiting_for(WaitsFor what, const std::string& wait) {
+  Symptoms symptoms = standing_at(Work::call);
   symptoms.waits_for = what;
   symptoms.wait = wait;
   return symptoms;
@@ -24,47 +24,47 @@ Symptoms waiting_for(const std::string& what, const std::string& wait) {
 }  // namespace
 
 TEST_CASE("what a stream waits for is the cause") {
-  Symptoms value = waiting_for("value", "until the word at 0x10 equals 1");
+  Symptoms value = waiting_for(WaitsFor::value, "until the word at 0x10 equals 1");
   CHECK(id_of(value) == "value-never-written");
   CHECK(text_of(value) == "the stream waits until the word at 0x10 equals 1");
   value.write_queued = true;
   CHECK(id_of(value) == "value-written-too-late");
-  CHECK(id_of(waiting_for("semaphore", "for the external semaphore 0x10")) == "semaphore-not-signalled");
-  CHECK(id_of(waiting_for("stream", "for stream 0x10")) == "waits-for-other-stream");
-  CHECK(id_of(standing_at("call")) == "none");
+  CHECK(id_of(waiting_for(WaitsFor::semaphore, "for the external semaphore 0x10")) == "semaphore-not-signalled");
+  CHECK(id_of(waiting_for(WaitsFor::stream, "for stream 0x10")) == "waits-for-other-stream");
+  CHECK(id_of(standing_at(Work::call)) == "none");
 }
 
 TEST_CASE("kernels that wait for other ranks are known by their names") {
-  CHECK(id_of(standing_at("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)")) ==
+  CHECK(id_of(standing_at(Work::kernel, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)")) ==
         "collective-waits-for-rank");
-  CHECK(id_of(standing_at("kernel", "vllm::cross_device_reduce_1stage<float, 2>")) == "kernel-waits-for-peer");
-  CHECK(id_of(standing_at("kernel", "spin(int*)")) == "kernel-does-not-end");
-  CHECK(id_of(standing_at("kernel")) == "none");  // several kernels can be the one
+  CHECK(id_of(standing_at(Work::kernel, "vllm::cross_device_reduce_1stage<float, 2>")) == "kernel-waits-for-peer");
+  CHECK(id_of(standing_at(Work::kernel, "spin(int*)")) == "kernel-does-not-end");
+  CHECK(id_of(standing_at(Work::kernel)) == "none");  // several kernels can be the one
 }
 
 TEST_CASE("what is known of a job's ranks comes before what the kernel's name says") {
   Symptoms symptoms =
-      standing_at("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
+      standing_at(Work::kernel, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
   symptoms.ranks = 8;
   symptoms.rank_calls = "ranks 0-6: train.py:9, average";
   symptoms.missing_ranks = "rank 7";
-  symptoms.ranks_part = "absence";
+  symptoms.ranks_part = RanksDifference::absence;
   CHECK(id_of(symptoms) == "rank-has-not-come");
   CHECK(text_of(symptoms).starts_with("rank 7 called fewer collectives than the others, which wait in one: often"));
   symptoms.missing_ranks.clear();
-  symptoms.ranks_part = "line";
+  symptoms.ranks_part = RanksDifference::line;
   CHECK(id_of(symptoms) == "ranks-call-different-collectives");
-  for (const char* part : {"kernel", "blocks"}) {
+  for (const RanksDifference part : {RanksDifference::kernel, RanksDifference::blocks}) {
     symptoms.ranks_part = part;
     CHECK(id_of(symptoms) == "ranks-give-different-data");
   }
-  symptoms.ranks_part = "none";
+  symptoms.ranks_part = RanksDifference::none;
   CHECK(id_of(symptoms) == "all-ranks-in-collective");
   CHECK(text_of(symptoms).starts_with("all 8 ranks of this run have called the collective"));
 }
 
 TEST_CASE("what has been tried is not recommended again") {
-  for (const char* operation : {"kernel", "graph"}) {
+  for (const Work operation : {Work::kernel, Work::graph}) {
     Symptoms symptoms = standing_at(operation, "spin(int*)");
     const auto first_step = [&] { return explain(symptoms)->fix.front(); };
     CHECK(first_step().ends_with("--hang-dump, or cudadiag bisect, tells it"));
@@ -77,8 +77,8 @@ TEST_CASE("what has been tried is not recommended again") {
 }
 
 TEST_CASE("host functions and graphs") {
-  CHECK(id_of(standing_at("host function")) == "host-function-does-not-return");
-  CHECK(id_of(standing_at("graph")) == "graph-does-not-end");
+  CHECK(id_of(standing_at(Work::host_function)) == "host-function-does-not-return");
+  CHECK(id_of(standing_at(Work::graph)) == "graph-does-not-end");
 }
 
 TEST_CASE("a kernel that failed does not hang, and one that hangs has no cause of another family") {

@@ -2,6 +2,7 @@
 
 #include "unit/causes/symptoms_builder.h"
 
+using namespace cudadiag;
 using namespace cudadiag::causes;
 
 namespace {
@@ -26,7 +27,7 @@ TEST_CASE("an embedding with the values: which, how large, what would be right")
   Symptoms symptoms = embedding();
   symptoms.arguments = {index_argument("indices", 0, 30050, 30000, 3, {0, 77}, 30050),
                         index_argument("idx", 0, 30050, 30000, 3, {0, 77}, 30050)};
-  symptoms.arguments[0].origin = "operator";
+  symptoms.arguments[0].origin = session::ValueOrigin::schema;
   const auto cause = explain(symptoms);
   REQUIRE(cause);
   CHECK(cause->id == "index-out-of-range");

@@ -2,6 +2,7 @@
 
 #include "unit/causes/symptoms_builder.h"
 
+using namespace cudadiag;
 using namespace cudadiag::causes;
 
 namespace {
@@ -9,7 +10,7 @@ namespace {
 Argument tensor(const std::string& dtype, std::vector<std::int64_t> shape, std::uint64_t pointer = 0x1000) {
   Argument argument;
   argument.name = "x";
-  argument.origin = "variable";
+  argument.origin = session::ValueOrigin::variable;
   argument.dtype = dtype;
   argument.shape = std::move(shape);
   argument.pointer = pointer;
@@ -22,9 +23,9 @@ TEST_CASE("memory of a device that the kernel's has no access to") {
   Symptoms symptoms = gpu_error(700);
   symptoms.device = 0;
   symptoms.arguments = {pointer_argument("near", 0x1000, "live"), pointer_argument("far", 0x5000, "live")};
-  symptoms.arguments[1].memory->device = 1;
+  symptoms.arguments[1].allocation->device = 1;
   CHECK(id_of(symptoms) == "none");  // it was given access
-  symptoms.arguments[1].memory->out_of_reach = true;
+  symptoms.arguments[1].allocation->out_of_reach = true;
   const auto cause = explain(symptoms);
   REQUIRE(cause);
   CHECK(cause->id == "memory-of-another-gpu");
@@ -33,7 +34,7 @@ TEST_CASE("memory of a device that the kernel's has no access to") {
         "far points into 4.0 KiB of device 1; the kernel ran on device 0, which has no access to them, and probably "
         "used them");
   CHECK(cause->proof == std::vector<std::size_t>{1});
-  symptoms.arguments[1].memory->allocated_at = "train.py:7, main";
+  symptoms.arguments[1].allocation->allocated = diagnose::Location{.file = "train.py", .function = "main", .line = 7};
   CHECK(explain(symptoms)->text.find("of device 1, allocated at train.py:7, main; the") != std::string::npos);
   symptoms.device.reset();
   CHECK(id_of(symptoms) == "none");
@@ -42,7 +43,7 @@ TEST_CASE("memory of a device that the kernel's has no access to") {
 TEST_CASE("freed memory, where no other pointer can be what was used") {
   Symptoms symptoms = gpu_error(700);
   symptoms.arguments = {pointer_argument("other", 0x7000, "freed"), pointer_argument("in", 0x5000, "freed")};
-  symptoms.arguments[0].memory->freed_at = "train.py:39, forward";
+  symptoms.arguments[0].allocation->freed = diagnose::Location{.file = "train.py", .function = "forward", .line = 39};
   const auto cause = explain(symptoms);
   REQUIRE(cause);
   CHECK(cause->id == "use-after-free");
@@ -118,7 +119,7 @@ TEST_CASE("a call that is refused what the record of allocations shows to be wro
   symptoms.arguments[0].bytes = 4096;
   CHECK(id_of(symptoms) == "none");
   symptoms.code = 400;
-  symptoms.arguments[0].memory->state = "freed";
+  symptoms.arguments[0].allocation->is_freed = true;
   CHECK(id_of(symptoms) == "none");
 }
 
@@ -131,7 +132,7 @@ TEST_CASE("a copy whose host address is the device's") {
   CHECK(
       text_of(symptoms).starts_with("cudaMemcpy copies to the host, and its destination points into 4.0 KiB of device "
                                     "memory: often caused by"));
-  symptoms.arguments[0].memory->allocated_at = "a.cc:9, main";
+  symptoms.arguments[0].allocation->allocated = diagnose::Location{.file = "a.cc", .function = "main", .line = 9};
   CHECK(text_of(symptoms).find("device memory allocated at a.cc:9, main: often") != std::string::npos);
   symptoms.host_side = "source";
   CHECK(id_of(symptoms) == "none");
@@ -212,7 +213,7 @@ TEST_CASE("zeros that are no null pointer, or one by design") {
   CHECK(cause("parameter 7") == "none");
   symptoms.kernel = "scale(float*)";
   symptoms.arguments = {pointer_argument("empty", 0, "")};
-  symptoms.arguments[0].origin = "variable";  // a tensor without elements
+  symptoms.arguments[0].origin = session::ValueOrigin::variable;  // a tensor without elements
   CHECK(id_of(symptoms) == "none");
 }
 
@@ -326,7 +327,7 @@ TEST_CASE("a copy that is longer than what it goes to") {
   CHECK(cause->id == "copy-past-allocation");
   CHECK(cause->certain);
   CHECK(cause->text == "the destination of 4.0 KiB reaches 1.0 KiB past the end of an allocation of 4.0 KiB");
-  symptoms.arguments[0].memory->allocated_at = "a.cc:9, main";
+  symptoms.arguments[0].allocation->allocated = diagnose::Location{.file = "a.cc", .function = "main", .line = 9};
   CHECK(explain(symptoms)->text ==
         "the destination of 4.0 KiB reaches 1.0 KiB past the end of the 4.0 KiB allocated at a.cc:9, main");
 }

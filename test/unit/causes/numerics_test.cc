@@ -2,6 +2,7 @@
 
 #include "unit/causes/symptoms_builder.h"
 
+using namespace cudadiag;
 using namespace cudadiag::causes;
 
 namespace {
@@ -12,7 +13,7 @@ constexpr const char* kBce = "input_val >= zero && input_val <= one";
 Argument floats(const std::string& name, double min, double max, std::uint64_t nan = 0) {
   Argument argument;
   argument.name = name;
-  argument.origin = "variable";
+  argument.origin = session::ValueOrigin::variable;
   argument.dtype = "float32";
   argument.min = min;
   argument.max = max;
@@ -65,7 +66,7 @@ TEST_CASE("binary cross entropy") {
 TEST_CASE("binary cross entropy with weights") {
   Symptoms symptoms = pytorch_assert(kBce, "Loss.cu");
   symptoms.arguments = {floats("self", 0, 0.5, 3), floats("y", 0, 1), floats("weight", 0.5, 20)};
-  symptoms.arguments[0].origin = "operator";
+  symptoms.arguments[0].origin = session::ValueOrigin::schema;
   CHECK(text_of(symptoms) == "binary_cross_entropy takes probabilities, from 0 to 1: self has 3 NaN");
 }
 

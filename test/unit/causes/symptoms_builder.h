@@ -16,7 +16,7 @@ inline Symptoms pytorch_assert(const std::string& condition, const std::string& 
   Symptoms symptoms;
   symptoms.code = 710;
   symptoms.asynchronous = true;
-  symptoms.operation = "kernel";
+  symptoms.operation = Work::kernel;
   symptoms.assertion = condition;
   symptoms.device_file = kAten + file;
   symptoms.versions = {{"torch", "2.11.0"}};
@@ -27,13 +27,13 @@ inline Symptoms refused_call(std::uint32_t code, const std::string& call) {
   Symptoms symptoms;
   symptoms.code = code;
   symptoms.call = call;
-  symptoms.operation = "call";
+  symptoms.operation = Work::call;
   return symptoms;
 }
 
 inline Symptoms refused_launch(std::uint32_t code, Dim3 grid, Dim3 block, std::uint32_t shared = 0) {
   Symptoms symptoms = refused_call(code, "cudaLaunchKernel");
-  symptoms.operation = "kernel";
+  symptoms.operation = Work::kernel;
   symptoms.launch = true;
   symptoms.grid = grid;
   symptoms.block = block;
@@ -45,7 +45,7 @@ inline Symptoms gpu_error(std::uint32_t code, const std::string& kernel = "scale
   Symptoms symptoms;
   symptoms.code = code;
   symptoms.asynchronous = true;
-  symptoms.operation = "kernel";
+  symptoms.operation = Work::kernel;
   symptoms.kernel = kernel;
   return symptoms;
 }
@@ -54,7 +54,7 @@ inline Argument index_argument(const std::string& name, std::int64_t min, std::i
                                std::uint64_t outside, std::vector<std::int64_t> at, std::int64_t value) {
   Argument argument;
   argument.name = name;
-  argument.origin = "variable";
+  argument.origin = session::ValueOrigin::variable;
   argument.dtype = "int64";
   argument.min = min;
   argument.max = max;
@@ -69,9 +69,14 @@ inline Argument pointer_argument(const std::string& name, std::uint64_t pointer,
                                  std::uint64_t bytes = 4096, std::uint64_t offset = 0) {
   Argument argument;
   argument.name = name;
-  argument.origin = "kernel";
+  argument.origin = session::ValueOrigin::kernel;
   argument.pointer = pointer;
-  if (!state.empty()) argument.memory = Memory{bytes, offset, std::nullopt, false, state, "", ""};
+  if (!state.empty()) {
+    argument.allocation.emplace();
+    argument.allocation->bytes = bytes;
+    argument.allocation->offset = offset;
+    argument.allocation->is_freed = state == "freed";
+  }
   return argument;
 }
 

@@ -53,7 +53,7 @@ class Recorded {
     record.operations[2].site = 1;
     record.operations[2].grid = {2, 1, 1};
     record.operations_issued = 3;
-    session::Error error;
+    session::FailedCall error;
     error.code = 710;
     record.errors = {error};
     session.processes = {process};
@@ -131,7 +131,7 @@ const diagnose::Device& device_of(const Diagnosis& report) {
 std::vector<std::string> notes(const Diagnosis& report, const std::string& code) {
   std::vector<std::string> texts;
   for (const analyse::Note& note : report.notes) {
-    if (note.code == code) texts.push_back(note.text);
+    if (word(note.code) == code) texts.push_back(note.text);
   }
   return texts;
 }
@@ -201,7 +201,7 @@ TEST_CASE("under MPS the code that failed tells whose failure it was") {
   recorded.add_device("far.nvcudmp.gz");
   const diagnose::Finding finding = recorded.report(700).findings.at(0);
   CHECK(finding.grade == analyse::Grade::proven);
-  CHECK(finding.because.find("so that no other process under MPS made it") != std::string::npos);
+  CHECK(finding.because.text().find("so that no other process under MPS made it") != std::string::npos);
   CHECK(cause() == "none");
   CHECK(recorded.report(700, true).findings.at(0).grade != analyse::Grade::proven);
 }
@@ -263,7 +263,7 @@ constexpr const char* kFill = "in a rerun that waited for nothing Warp Illegal A
 
 std::vector<int> lines_of(const diagnose::Finding& finding) {
   std::vector<int> lines = {finding.location.line};
-  for (const diagnose::Candidate& candidate : finding.candidates) lines.push_back(candidate.location.line);
+  for (const diagnose::CandidateLine& candidate : finding.candidates) lines.push_back(candidate.location.line);
   return lines;
 }
 
@@ -349,7 +349,8 @@ TEST_CASE("a dump that does not fit changes nothing of several candidates") {
   };
   const auto as_it_is = [](Recorded&) {};
   const auto changes = [](const diagnose::Finding& finding) {
-    return finding.location.line != 10 || finding.because != "it is one of these" || finding.candidates.size() != 2;
+    return finding.location.line != 10 || finding.because.text() != "it is one of these" ||
+           finding.candidates.size() != 2;
   };
   CHECK(changes(answer("freed.nvcudmp.gz", 700, Grade::inferred, as_it_is)));
   CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 716, Grade::inferred, as_it_is)));
@@ -420,7 +421,8 @@ TEST_CASE("of a graph's nodes the dump may name any, also one of several kernels
   CHECK(lines_of(report.findings.at(0)) == std::vector<int>{10, 20, 10});
   CHECK(device_of(report).line == 8);
   CHECK(device_of(report).join == "same kernel; its grid was not kept; of the candidates number 1");
-  CHECK(report.findings.at(0).because.find("a node of the line that is listed first may have") != std::string::npos);
+  CHECK(report.findings.at(0).because.text().find("a node of the line that is listed first may have") !=
+        std::string::npos);
 }
 
 TEST_CASE("of two findings the dump is that whose kernel and grid it names") {

@@ -52,7 +52,7 @@ session::Process process() {
     operation.ordinal = operation.site_ordinal = 10 + i;
     record.operations.push_back(operation);
   }
-  session::Error error;
+  session::FailedCall error;
   error.code = 700;
   error.tid = 4712;
   error.call = "cuMemcpyDtoH_v2";
@@ -92,7 +92,8 @@ Diagnosis report_of(const session::Session& session, std::vector<analyse::Failur
   analysis.verdict = analyse::Verdict::cuda_failure;
   analysis.failures = std::move(failures);
   if (!analysis.failures.empty()) analysis.first_grade = analysis.failures.front().grade;
-  analysis.notes = {{"python-off", "Python stacks are off"}, {"python-off", "Python stacks are off"}};
+  analysis.notes = {{analyse::NoteCode::python_off, "Python stacks are off"},
+                    {analyse::NoteCode::python_off, "Python stacks are off"}};
   return diagnose::SessionState(session, analysis).diagnosis();
 }
 
@@ -103,7 +104,7 @@ TEST_CASE("a source that was written after the program had started") {
   session::Session session = session_of({process()});
   const auto is_noted = [&](const Diagnosis& report) {
     return std::any_of(report.notes.begin(), report.notes.end(),
-                       [](const auto& n) { return n.code == "source-newer"; });
+                       [](const auto& n) { return n.code == analyse::NoteCode::source_newer; });
   };
   session.processes[0].record.start_realtime = 9'000'000'000'000'000'000;
   const Diagnosis older = report_of(session, {failure_of(session.processes[0], 1)});
@@ -141,7 +142,8 @@ TEST_CASE("text that was written after the failure is neither shown nor quoted")
   CHECK(finding.reported_at->source == "");
   CHECK(finding.excerpt.empty());
   CHECK(finding.source_newer_than.empty());
-  CHECK(std::any_of(since.notes.begin(), since.notes.end(), [](const auto& n) { return n.code == "source-changed"; }));
+  CHECK(std::any_of(since.notes.begin(), since.notes.end(),
+                    [](const auto& n) { return n.code == analyse::NoteCode::source_changed; }));
   const std::string text = report::write_text(since, {});
   CHECK(text.find("(program.py was edited after the run: line numbers are those of the run)") != std::string::npos);
   CHECK(text.find("scale(x)") == std::string::npos);
@@ -285,7 +287,7 @@ TEST_CASE("candidates of several lines are all listed, the likeliest first") {
 
 TEST_CASE("a failed call is its own location, with its dimensions in full") {
   session::Session session = session_of({process()});
-  session::Error& error = session.processes[0].record.errors[0];
+  session::FailedCall& error = session.processes[0].record.errors[0];
   error.site = 1;
   error.flags = wire::error::kLaunch;
   error.grid = {1, 100000, 1};
@@ -296,7 +298,7 @@ TEST_CASE("a failed call is its own location, with its dimensions in full") {
   const diagnose::Finding& finding = report.findings.at(0);
   CHECK(finding.location.line == 3);
   REQUIRE(finding.launch);
-  CHECK(finding.launch->operation == "kernel");
+  CHECK(finding.launch->operation == session::Work::kernel);
   CHECK(finding.launch->grid == session::Dim3{1, 100000, 1});
   CHECK(finding.launch->device == 2u);
   CHECK_FALSE(finding.launch->process_ordinal);
@@ -323,7 +325,7 @@ TEST_CASE("a broken capture: the call that broke it, the one that noticed, the l
   CHECK(finding.reported_at->line == 7);
   CHECK(finding.reported_api == "cuStreamEndCapture");
   REQUIRE(finding.related.size() == 1);
-  CHECK(finding.related[0].role == "capture");
+  CHECK(finding.related[0].role == diagnose::Role::capture);
   CHECK(finding.related[0].location.line == 3);
   CHECK(fix_of().at(0).starts_with("make this call before the capture begins"));
   record.errors[0].tid = 4713;
@@ -369,7 +371,8 @@ TEST_CASE("surroundings: environment, passes, processes, notes once each") {
   REQUIRE(report.processes.size() == 1);
   CHECK(report.processes[0].code == 1);
   const auto count = [&](const char* code) {
-    return std::count_if(report.notes.begin(), report.notes.end(), [&](const auto& note) { return note.code == code; });
+    return std::count_if(report.notes.begin(), report.notes.end(),
+                         [&](const auto& note) { return word(note.code) == code; });
   };
   CHECK(count("python-off") == 1);
   CHECK(count("launcher") == 1);
@@ -385,7 +388,7 @@ TEST_CASE("a note of calls that failed names their lines") {
     record.sites.emplace_back().python = static_cast<std::uint32_t>(record.python_stacks.size());
   };
   const auto fail = [&](std::uint32_t site) {
-    session::Error error;
+    session::FailedCall error;
     error.serial = record.errors.size() + 1;
     error.code = 701;
     error.call = "cuLaunchKernel";
@@ -396,7 +399,7 @@ TEST_CASE("a note of calls that failed names their lines") {
   const auto told = [&] {
     const Diagnosis report = diagnose::SessionState(session).diagnosis();
     const auto found = std::find_if(report.notes.begin(), report.notes.end(),
-                                    [](const auto& note) { return note.code == "error-handled"; });
+                                    [](const auto& note) { return note.code == analyse::NoteCode::error_handled; });
     REQUIRE(found != report.notes.end());
     return found->text;
   };
@@ -421,7 +424,7 @@ TEST_CASE("a note of calls that failed names their lines") {
 namespace {
 
 analyse::Failure refused(session::Process& process, std::uint32_t code, const char* call) {
-  session::Error& error = process.record.errors[0];
+  session::FailedCall& error = process.record.errors[0];
   error.code = code;
   error.call = error.outer = call;
   analyse::Failure failure;
@@ -484,7 +487,7 @@ TEST_CASE("launches that wait are a note, and that they do not though the progra
     session.processes[0].record.properties[property] = value;
     const Diagnosis report = report_of(session, {});
     return std::any_of(report.notes.begin(), report.notes.end(),
-                       [&](const analyse::Note& note) { return note.code == code; });
+                       [&](const analyse::Note& note) { return word(note.code) == code; });
   };
   CHECK(noted("env.CUDA_LAUNCH_BLOCKING", "1", "launch-blocking"));
   CHECK(!noted("env.CUDA_LAUNCH_BLOCKING", "0", "launch-blocking"));

@@ -27,7 +27,7 @@ symbolize::SourceStack stack(std::vector<symbolize::NativeFrame> native) {
 
 session::Process failed(const char* call, const char* outer) {
   session::Process process;
-  session::Error error;
+  session::FailedCall error;
   error.call = call;
   error.outer = outer;
   error.domain = wire::error::Domain::driver;

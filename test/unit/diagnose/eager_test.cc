@@ -59,7 +59,7 @@ void add_values(session::Session& session) {
   again.record.properties["python.hook"] = "on";
   session::DeliveredValue value;
   value.name = value.parameter = "indices";
-  value.origin = "operator";
+  value.origin = session::ValueOrigin::schema;
   value.dtype = "int64";
   value.shape = {4, 64};
   value.min = std::int64_t{0};
@@ -69,7 +69,7 @@ void add_values(session::Session& session) {
   value.first_outside = {2, 3};
   session::Delivery delivery;
   delivery.tid = 4711;
-  delivery.kind = "operator";
+  delivery.kind = session::DeliveryKind::call;
   delivery.op = "aten::embedding";
   delivery.values = {value};
   again.deliveries = {delivery};
@@ -83,7 +83,7 @@ Diagnosis report_of(const session::Session& session) { return diagnose::SessionS
 std::vector<int> eager_lines(const diagnose::Finding& finding) {
   std::vector<int> lines;
   for (const diagnose::Related& related : finding.related) {
-    if (related.role == "eager") lines.push_back(related.location.line);
+    if (related.role == diagnose::Role::eager) lines.push_back(related.location.line);
   }
   return lines;
 }
@@ -97,9 +97,10 @@ TEST_CASE("of compiled code the line is told that fails without the compiler, an
   CHECK(located.findings[0].location.line == 29);
   CHECK(located.findings[0].launch->kernel == kFused);
   CHECK(eager_lines(located.findings[0]) == std::vector{18});
-  CHECK(located.findings[0].because.find("without torch.compile") == std::string::npos);
+  CHECK(located.findings[0].because.text().find("without torch.compile") == std::string::npos);
   session.reruns[0][0].record.frozen_code = session.reruns[0][0].record.errors[0].code = 700;
-  CHECK(report_of(session).findings[0].because.ends_with("; without torch.compile it is illegal memory access (700)"));
+  CHECK(report_of(session).findings[0].because.text().ends_with(
+      "; without torch.compile it is illegal memory access (700)"));
   session = compiled();
 
   add_values(session);

@@ -1,4 +1,4 @@
-#include "diagnose/place.h"
+#include "diagnose/facts/place.h"
 
 #include <doctest/doctest.h>
 
@@ -24,7 +24,7 @@ TEST_CASE("a place says what is known of it") {
   location.function = "work(int)";
   location.module = "/usr/lib/libwork.so";
   CHECK(place(location, "/w") == "work (libwork.so, line not known)");
-  location.called_from = {{"/w/main.cc", "main", "c++", "", "", 3}};
+  location.called_from = {{"/w/main.cc", "main", cudadiag::symbolize::Language::cplusplus, "", "", 3}};
   CHECK(place(location, "/w") == "work (libwork.so, line not known), called from main.cc:3, main");
   location.called_from.clear();
   location.function.clear();

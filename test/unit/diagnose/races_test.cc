@@ -10,6 +10,8 @@
 
 using namespace cudadiag;
 using diagnose::Diagnosis;
+using session::DeliveryKind;
+using session::RaceMode;
 
 namespace {
 
@@ -43,10 +45,10 @@ session::Process process(bool native) {
   return process;
 }
 
-session::Race race_of(std::uint32_t pid, std::uint64_t begin, const char* first, const char* second) {
+session::Race race_of(std::uint32_t pid, std::uint64_t begin, session::RaceMode first, session::RaceMode second) {
   session::Race race;
   race.pid = pid;
-  race.first = {.what = "kernel",
+  race.first = {.what = session::Work::kernel,
                 .mode = first,
                 .begin = begin,
                 .end = begin + 1,
@@ -54,7 +56,7 @@ session::Race race_of(std::uint32_t pid, std::uint64_t begin, const char* first,
                 .site = 1,
                 .function = 1,
                 .ticks = 110};
-  race.second = {.what = "kernel",
+  race.second = {.what = session::Work::kernel,
                  .mode = second,
                  .begin = begin,
                  .end = begin + 1,
@@ -68,7 +70,7 @@ session::Race race_of(std::uint32_t pid, std::uint64_t begin, const char* first,
 session::DeliveredValue tensor(const char* name, const char* parameter, bool written) {
   session::DeliveredValue value;
   value.name = name;
-  value.origin = *parameter == 0 ? "operator" : "variable";
+  value.origin = *parameter == 0 ? session::ValueOrigin::schema : session::ValueOrigin::variable;
   value.parameter = parameter;
   value.dtype = "float32";
   value.shape = {16, 4};
@@ -79,7 +81,7 @@ session::DeliveredValue tensor(const char* name, const char* parameter, bool wri
   return value;
 }
 
-session::Delivery told(const char* kind, std::uint64_t ticks, int line, const char* op,
+session::Delivery told(DeliveryKind kind, std::uint64_t ticks, int line, const char* op,
                        std::vector<session::DeliveredValue> values) {
   session::Delivery delivery;
   delivery.tid = 12;
@@ -97,7 +99,7 @@ session::Delivery told(const char* kind, std::uint64_t ticks, int line, const ch
 
 // A first run with one race or pair, and a rerun that shows it again.
 struct Runs {
-  explicit Runs(const char* first = "write", const char* second = "read") {
+  explicit Runs(RaceMode first = RaceMode::write, RaceMode second = RaceMode::read) {
     session.manifest.working_directory = TEST_DATA;
     session.manifest.passes.resize(2);
     session.manifest.passes[0].kind = session::PassKind::record;
@@ -112,9 +114,10 @@ struct Runs {
     session.races = races;
     races.found = {race_of(4900, kNow, first, second)};
     session.rerun_races = {races};
-    deliveries() = {
-        told("operator", 100, 3, "aten::add_", {tensor("x", "self", true)}), told("results", 120, 3, "aten::add_", {}),
-        told("operator", 200, 7, "aten::sum", {tensor("x", "self", false)}), told("results", 220, 7, "aten::sum", {})};
+    deliveries() = {told(DeliveryKind::call, 100, 3, "aten::add_", {tensor("x", "self", true)}),
+                    told(DeliveryKind::results, 120, 3, "aten::add_", {}),
+                    told(DeliveryKind::call, 200, 7, "aten::sum", {tensor("x", "self", false)}),
+                    told(DeliveryKind::results, 220, 7, "aten::sum", {})};
   }
   std::vector<session::Delivery>& deliveries() { return session.reruns[0][0].deliveries; }
   // Both modes are open: nothing but a count in either run.
@@ -122,7 +125,7 @@ struct Runs {
     for (session::Races* races : {&*session.races, &*session.rerun_races[0]}) {
       races->unjudged = std::move(races->found);
       races->found.clear();
-      races->unjudged[0].first.mode = races->unjudged[0].second.mode = "unknown";
+      races->unjudged[0].first.mode = races->unjudged[0].second.mode = RaceMode::unknown;
       races->counts = {{.pid = races->unjudged[0].pid, .unjudged = 1}};
     }
   }
@@ -132,7 +135,8 @@ struct Runs {
 };
 
 bool noted(const Diagnosis& report, const char* code) {
-  return std::any_of(report.notes.begin(), report.notes.end(), [&](const auto& note) { return note.code == code; });
+  return std::any_of(report.notes.begin(), report.notes.end(),
+                     [&](const auto& note) { return word(note.code) == code; });
 }
 
 }  // namespace
@@ -172,13 +176,13 @@ TEST_CASE("operators that use every element say which bytes they touch") {
 }
 
 TEST_CASE("a schema says what the code does not") {
-  Runs runs("unknown", "read");
+  Runs runs(RaceMode::unknown, RaceMode::read);
   runs.session.races->found[0].possible = runs.session.rerun_races[0]->found[0].possible = true;
   const Diagnosis race = runs.report();
   REQUIRE(race.findings.size() == 1);
   CHECK(!race.findings[0].race->possible);
-  CHECK(race.findings[0].race->accesses[0].mode == "write");
-  CHECK(race.findings[0].because.find("schema") != std::string::npos);
+  CHECK(race.findings[0].race->accesses[0].mode == RaceMode::write);
+  CHECK(race.findings[0].because.text().find("schema") != std::string::npos);
   runs.deliveries()[0].values[0].written = false;
   const Diagnosis none = runs.report();
   CHECK(none.findings.empty());
@@ -188,7 +192,7 @@ TEST_CASE("a schema says what the code does not") {
 }
 
 TEST_CASE("what is uncertain for another reason stays so") {
-  Runs runs("unknown", "read");
+  Runs runs(RaceMode::unknown, RaceMode::read);
   runs.session.races->found[0].possible = runs.session.races->found[0].uncertain = true;
   CHECK(runs.report().findings[0].race->possible);
 }
@@ -234,10 +238,10 @@ TEST_CASE("a rerun that does not show the race changes nothing") {
   runs.session.rerun_races[0]->found[0].second.parameter = 8;
   const Diagnosis other = runs.report();
   CHECK(!other.findings[0].race->accesses[0].tensor);
-  CHECK(other.findings[0].because.ends_with("; a rerun did not show it again"));
+  CHECK(other.findings[0].because.text().ends_with("; a rerun did not show it again"));
   CHECK(other.findings[0].grade == analyse::Grade::inferred);
   runs.session.manifest.passes[1].cut_short = session::CutShort::time_limit;
-  CHECK(runs.report().findings[0].because.ends_with("(time limit) did not show it again"));
+  CHECK(runs.report().findings[0].because.text().ends_with("(time limit) did not show it again"));
 }
 
 TEST_CASE("sides may come in the other order") {
@@ -251,12 +255,12 @@ TEST_CASE("a call that was not told of is named where all that used the address 
   auto& found = runs.session.rerun_races[0]->found[0];
   found.first.ticks = 10000;  // long behind what was told
   CHECK(runs.report().findings[0].race->accesses[0].op == "aten::add_.Tensor");
-  runs.deliveries().push_back(told("untold", 900, 0, "", {}));
+  runs.deliveries().push_back(told(DeliveryKind::untold, 900, 0, "", {}));
   CHECK(runs.report().findings[0].race->accesses[0].op == "");
   found.second.ticks = 10000;  // nor in the last call that was told of
   CHECK(runs.report().findings[0].race->accesses[1].op == "");
   found.second.ticks = 210;
-  runs.deliveries().back() = told("operator", 300, 3, "aten::mul_", {tensor("x", "self", true)});
+  runs.deliveries().back() = told(DeliveryKind::call, 300, 3, "aten::mul_", {tensor("x", "self", true)});
   CHECK(runs.report().findings[0].race->accesses[0].op == "");
   CHECK(runs.report().findings[0].race->accesses[1].op == "aten::sum.Tensor");
 }
@@ -280,7 +284,7 @@ TEST_CASE("memory that is no argument and no result is the operator's own") {
   CHECK(!access.tensor);
   runs.deliveries()[3].values = {tensor("result", "", true)};
   const Diagnosis made = runs.report();
-  CHECK(made.findings[0].race->accesses[1].tensor->role == "result");
+  CHECK(made.findings[0].race->accesses[1].tensor->role == diagnose::TensorRole::result);
   const std::vector<std::string> text = {
       "x float32[16,4]: argument self of aten::add_ (written); result of aten::sum (written)"};
   CHECK(cudadiag::report::race_tensors(*made.findings[0].race) == text);
@@ -292,8 +296,8 @@ TEST_CASE("a kernel that is no operator's is given the line's variables") {
   runs.session.reruns[0][0].record.modules = runs.session.processes[0].record.modules;
   runs.session.reruns[0][0].record.native_stacks = runs.session.processes[0].record.native_stacks;
   CHECK(runs.report().findings[0].race->accesses[0].op == "");
-  runs.deliveries().push_back(told("line", 90, 3, "", {tensor("out", "", false)}));
-  runs.deliveries().back().values[0].origin = "variable";
+  runs.deliveries().push_back(told(DeliveryKind::line, 90, 3, "", {tensor("out", "", false)}));
+  runs.deliveries().back().values[0].origin = session::ValueOrigin::variable;
   runs.deliveries().back().values[0].written.reset();
   const Diagnosis report = runs.report();
   const auto& access = report.findings[0].race->accesses[0];

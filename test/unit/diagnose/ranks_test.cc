@@ -19,7 +19,7 @@ RankLine at(std::optional<int> rank, int line, const std::string& kernel = "nccl
   result.pid = 4711 + static_cast<std::uint32_t>(rank.value_or(0));
   result.issued = 5;
   result.has_come = true;
-  result.location = {"/home/ada/train.py", "step", "python", "", "", line};
+  result.location = {"/home/ada/train.py", "step", symbolize::Language::python, "", "", line};
   result.kernel = kernel + "(ncclDevKernelArgsStorage<4096ul>)";
   result.grid = {1, 1, 1};
   result.seconds = 12;
@@ -39,14 +39,15 @@ constexpr const char* kHome = "/home/ada";
 }  // namespace
 
 TEST_CASE("ranks of which the same is to be said share a line") {
-  const RanksPart part{1'205, "absence", {at(0, 9), at(1, 9), at(2, 9), missing(3), at(5, 9), at(6, 9), missing(7)}};
+  const RanksPart part{
+      1'205, RanksDifference::absence, {at(0, 9), at(1, 9), at(2, 9), missing(3), at(5, 9), at(6, 9), missing(7)}};
   CHECK(rank_lines(part, kHome) ==
         Lines{"at collective 1,205, after 1,204 that all called alike", "ranks 0-2, 5 and 6: train.py:9, step",
               "ranks 3 and 7: called 4 of them; its last work was at train.py:31, step, 12 s before the end"});
 }
 
 TEST_CASE("of how many it is known that they were called alike is said") {
-  RanksPart part{1'205, "none", {at(0, 9), at(1, 9)}};
+  RanksPart part{1'205, RanksDifference::none, {at(0, 9), at(1, 9)}};
   part.first = 1'200;
   CHECK(rank_lines(part, kHome).front() ==
         "at collective 1,205, after the 5 before it that are still recorded, which all called alike");
@@ -55,11 +56,11 @@ TEST_CASE("of how many it is known that they were called alike is said") {
 }
 
 TEST_CASE("what ranks do not share is shown") {
-  RanksPart part{1, "kernel", {at(0, 9), at(1, 9, "ncclDevKernel_AllReduce_Sum_f16_RING_LL")}};
+  RanksPart part{1, RanksDifference::kernel, {at(0, 9), at(1, 9, "ncclDevKernel_AllReduce_Sum_f16_RING_LL")}};
   CHECK(rank_lines(part, kHome) == Lines{"at the first collective",
                                          "rank 0: train.py:9, step  ncclDevKernel_AllReduce_Sum_f32_RING_LL",
                                          "rank 1: train.py:9, step  ncclDevKernel_AllReduce_Sum_f16_RING_LL"});
-  part = {2, "blocks", {at(0, 9), at(1, 9)}};
+  part = {2, RanksDifference::blocks, {at(0, 9), at(1, 9)}};
   part.ranks[1].grid[0] = 24;
   CHECK(rank_lines(part, kHome) ==
         Lines{"at collective 2, after 1 that all called alike",
@@ -68,14 +69,14 @@ TEST_CASE("what ranks do not share is shown") {
 }
 
 TEST_CASE("a rank that ended before the others is said to have") {
-  const RanksPart part{5, "absence", {at(0, 9), missing(1, "status 1"), missing(2, "")}};
+  const RanksPart part{5, RanksDifference::absence, {at(0, 9), missing(1, "status 1"), missing(2, "")}};
   const Lines lines = rank_lines(part, kHome);
   CHECK(lines[2] == "rank 1: called 4 of them, and ended before, with status 1");
   CHECK(lines[3] == "rank 2: called 4 of them, and ended before");
 }
 
 TEST_CASE("a rank that may have left one out is told with its kernels") {
-  RanksPart part{9, "absence", {at(0, 9), missing(1)}};
+  RanksPart part{9, RanksDifference::absence, {at(0, 9), missing(1)}};
   part.uneven = {5, 4712, 1, 8, 4};
   CHECK(rank_lines(part, kHome).back() ==
         "rank 1 may have left one out: before collective 5 it launched 8 kernels, against 4 of the rest");
@@ -83,22 +84,22 @@ TEST_CASE("a rank that may have left one out is told with its kernels") {
 }
 
 TEST_CASE("processes without a rank are named by their pids") {
-  const RanksPart part{5, "none", {at(0, 9), at({}, 9)}};
+  const RanksPart part{5, RanksDifference::none, {at(0, 9), at({}, 9)}};
   CHECK(rank_lines(part, kHome)[1] == "rank 0 and process 4711: train.py:9, step");
 }
 
 TEST_CASE("the rules get who is missing and what the others called") {
   causes::Symptoms symptoms;
-  add_ranks(symptoms, {5, "absence", {at(0, 9), missing(1)}}, kHome);
+  add_ranks(symptoms, {5, RanksDifference::absence, {at(0, 9), missing(1)}}, kHome);
   CHECK(symptoms.ranks == 2);
-  CHECK(symptoms.ranks_part == "absence");
+  CHECK(symptoms.ranks_part == RanksDifference::absence);
   CHECK(symptoms.missing_ranks == "rank 1");
   CHECK(symptoms.rank_calls == "rank 0: train.py:9, step");
 }
 
 TEST_CASE("a report of no failure tells the ranks in full") {
   Diagnosis report = clean_report();
-  report.ranks = {5, "line", {at(0, 9), at(1, 12)}};
+  report.ranks = {5, RanksDifference::line, {at(0, 9), at(1, 12)}};
   TextOptions options;
   options.verbosity = Verbosity::verbose;
   CHECK(write_text(report, options)
@@ -113,7 +114,7 @@ TEST_CASE("a crowded page cuts other sentences before it loses a rank") {
   hang.inputs.reset();
   hang.memory_use.reset();
   hang.watched.clear();
-  report.ranks = {5, "line", {at(0, 9), at(1, 12)}};
+  report.ranks = {5, RanksDifference::line, {at(0, 9), at(1, 12)}};
   const std::string text = write_text(report, {Verbosity::normal, false, 100, false});
   CHECK(std::count(text.begin(), text.end(), '\n') <= 22);
   CHECK(text.find("Ranks   at collective 5, after 4 that all called alike\n"

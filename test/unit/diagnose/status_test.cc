@@ -14,11 +14,11 @@ namespace {
 
 OpenOperation kernel(std::uint32_t ordinal, const char* name, int line) {
   OpenOperation operation;
-  operation.operation = "kernel";
+  operation.operation = session::Work::kernel;
   operation.kernel = name;
   operation.ordinal = ordinal;
   operation.seconds = 35;
-  operation.location = {"/home/me/train.py", "forward", "python", "", "", line};
+  operation.location = {"/home/me/train.py", "forward", symbolize::Language::python, "", "", line};
   operation.candidate = true;
   return operation;
 }
@@ -49,7 +49,7 @@ Status one_stream() {
   call.call = "cudaStreamSynchronize";
   call.waits_for = "stream 0x55d0c8";
   call.seconds = 34;
-  call.location = {"/home/me/train.py", "step", "python", "", "", 60};
+  call.location = {"/home/me/train.py", "step", symbolize::Language::python, "", "", 60};
   process.calls.push_back(call);
   status.processes.push_back(process);
   return status;
@@ -73,7 +73,7 @@ TEST_CASE("a stream that stands at one operation, and who waits for it") {
 pid 4711: 12,345 operations issued, the newest 35 s ago
   stream 0x55d0c8: at operation 126 of 131 issued  [bracketed]
       35 s  spin<float>  train.py:41, forward
-    and 5 more behind
+    and 5 more after it
   thread 4711 python: for 34 s in cudaStreamSynchronize, waits for stream 0x55d0c8
             at train.py:60, step
 )");
@@ -105,7 +105,7 @@ TEST_CASE("calls of one line are one, and what proves nothing says so") {
   CHECK(text.find("stream 0x55d0c8: 6 operations may be unfinished, no marker follows them  [suspected]\n"
                   "      35 s  a  train.py:41, forward (2 operations)\n"
                   "      35 s  b  train.py:42, forward\n"
-                  "    and 3 more behind\n") != std::string::npos);
+                  "    and 3 more after it\n") != std::string::npos);
 }
 
 TEST_CASE("a narrow terminal breaks lines, and cuts none") {
@@ -120,7 +120,7 @@ pid 4711: 12,345 operations issued, the newest 35 s ago
   stream 0x55d0c8: after operation 125 of 131 issued, at one
       of 8 whose records are lost  [bracketed]
       35 s  spin<float>  train.py:41, forward
-    and 5 more behind
+    and 5 more after it
   thread 4711 python: for 34 s in cudaStreamSynchronize,
       waits for stream 0x55d0c8
             at train.py:60, step

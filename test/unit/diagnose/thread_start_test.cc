@@ -51,7 +51,7 @@ session::Delivery told_start(const std::vector<StartFrames>& stacks) {
   session::Delivery delivery;
   delivery.tid = 4711;
   delivery.ticks = 400;
-  delivery.kind = "started";
+  delivery.kind = session::DeliveryKind::started;
   delivery.file = kLaunchingLibrary;
   delivery.line = 2567;
   delivery.stacks = stacks;
@@ -96,12 +96,13 @@ TEST_CASE("of a thread that runs no line of the user's the one leads that starte
   const ThreadRuns runs;
   const diagnose::Finding finding = runs.finding();
   CHECK((finding.location.file == kStartingScript && finding.location.line == 7 &&
-         finding.location.language == "python"));
+         finding.location.language == symbolize::Language::python));
   CHECK(finding.location.function == "Trainer.fit");
   CHECK(!finding.location.source.empty());
   CHECK(finding.excerpt.size() == 2);  // it is the file's last line
   REQUIRE(finding.related.size() == 1);
-  CHECK((finding.related[0].role == "started" && same_line(finding.related[0].location, finding.location)));
+  CHECK((finding.related[0].role == diagnose::Role::started &&
+         diagnose::same_line(finding.related[0].location, finding.location)));
   CHECK(finding.stack.python.size() == 2);
   REQUIRE(finding.thread_start);
   CHECK((finding.thread_start->issued.file == kLaunchingLibrary && finding.thread_start->issued.line == 2567));
@@ -128,7 +129,7 @@ TEST_CASE("the first line of the user's leads, through threads that started thre
   CHECK((finding.location.file == kStartingScript && finding.location.line == 7));
   CHECK(finding.thread_start->stack.size() == 4);
   runs.deliveries()[0].pool = true;
-  CHECK(runs.finding().because.ends_with("the one leads that gave this work to the pool"));
+  CHECK(runs.finding().because.text().ends_with("the one leads that gave this work to the pool"));
 }
 
 TEST_CASE("of what was told of the thread the latest before the operation counts") {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "evidence/assertion_text.h"
+#include "evidence/tools/assertion_text.h"
 
 using namespace cudadiag::evidence;
 namespace fs = std::filesystem;

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "evidence/core_file.h"
-#include "evidence/debugger_text.h"
+#include "evidence/tools/debugger_text.h"
 
 using namespace cudadiag::evidence;
 
@@ -21,7 +21,7 @@ $2 = 0x7f21277a0a90
 #0  0x00007f21277a0a90 in far_load(int*)<<<(2,1,1),(32,1,1)>>> () at /tmp/cases/cases.cu:16
 )";
 
-Failure failure_of(const std::string& dump) {
+DumpedFailure failure_of(const std::string& dump) {
   const auto read = read_core(std::string(TEST_DATA "/gpucore/") + dump);
   REQUIRE(std::holds_alternative<Testimony>(read));
   REQUIRE(std::get<Testimony>(read).failure);
@@ -97,7 +97,7 @@ TEST_CASE("it agrees with what the dump says") {
 }
 
 TEST_CASE("every field that differs is shown, with both words") {
-  const Failure failure = failure_of("load.nvcudmp.gz");
+  const DumpedFailure failure = failure_of("load.nvcudmp.gz");
   const struct {
     const char *was, *is, *sentence;
   } changes[] = {
@@ -161,7 +161,7 @@ TEST_CASE("the exception of a signal, frames over several lines, clusters and de
 }
 
 TEST_CASE("the same kernel is known by either spelling, another one is not") {
-  Failure failure;
+  DumpedFailure failure;
   const auto same = [&](const char* mangled, const std::string& spelt) {
     failure.kernel = mangled;
     return cross_check(failure, debugger_testimony("#0  0x1 in " + spelt + "<<<(1,1,1),(1,1,1)>>> ()\n")).same ==
@@ -178,7 +178,7 @@ TEST_CASE("the same kernel is known by either spelling, another one is not") {
 }
 
 TEST_CASE("a line that the failing one was inlined into is no agreement") {
-  Failure failure;
+  DumpedFailure failure;
   failure.witness = PcWitness::warp;
   failure.place.lines = {{"leaf", "/src/leaf.cuh", 8}, {"kernel", "/src/kernel.cu", 20}};
   const CrossCheck check =

@@ -28,7 +28,7 @@ void check_failure(const Testimony& testimony, bool sm_knows) {
   CHECK(testimony.damaged == 0);
   CHECK(testimony.failed_sms.size() == (sm_knows ? 1 : 0));
   REQUIRE(testimony.failure);
-  const Failure& f = *testimony.failure;
+  const DumpedFailure& f = *testimony.failure;
   CHECK(f.exception == 14);
   CHECK(f.message == (sm_knows ? "too far" : ""));
   CHECK(f.kernel == "_Z6kernelPi");

@@ -11,7 +11,7 @@ namespace {
 using S = SampleSections;
 constexpr std::uint32_t kKind = 0x80000000;
 
-Failure failure_of(const ElfBuilder& dump) {
+DumpedFailure failure_of(const ElfBuilder& dump) {
   const std::string file = dump.bytes();
   auto testimony = examine(Bytes(file.data(), file.size()));
   REQUIRE(testimony);
@@ -42,7 +42,7 @@ ElfBuilder full_sample() {
 }  // namespace
 
 TEST_CASE("registers, predicates and parameters of a thread that failed") {
-  const Failure f = failure_of(full_sample());
+  const DumpedFailure f = failure_of(full_sample());
   REQUIRE(f.state);
   CHECK(f.state->parameters == "12345678");
   REQUIRE(f.state->warps.size() == 1);
@@ -63,7 +63,7 @@ TEST_CASE("the sections of a thread are found wherever they lie") {
 }
 
 TEST_CASE("what a driver does not keep is not known") {
-  const Failure f = failure_of(sample_dump());
+  const DumpedFailure f = failure_of(sample_dump());
   REQUIRE(f.state);
   CHECK(f.state->parameters.empty());
   CHECK_FALSE(f.state->warps.at(0).uniform_predicates);

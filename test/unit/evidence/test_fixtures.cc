@@ -27,7 +27,7 @@ void check_line(const CodePlace& place, std::uint32_t line) {
 }
 
 // The third launch of its process, of `blocks` of 32 threads that all failed in the same way.
-void check_launch(const Failure& failure, std::uint32_t blocks, std::uint32_t host_thread) {
+void check_launch(const DumpedFailure& failure, std::uint32_t blocks, std::uint32_t host_thread) {
   CHECK(failure.grid_id == 3);
   CHECK(failure.grid == Dim3{blocks, 1, 1});
   CHECK(failure.block_dim == Dim3{32, 1, 1});
@@ -42,7 +42,7 @@ void check_launch(const Failure& failure, std::uint32_t blocks, std::uint32_t ho
 }
 
 // As nvdisasm shows them, at the offset of the instruction that is named at the call.
-void check_code(const Failure& failure, std::size_t size, std::uint64_t offset) {
+void check_code(const DumpedFailure& failure, std::size_t size, std::uint64_t offset) {
   REQUIRE(failure.code);
   CHECK(failure.code->architecture == "sm_90");
   CHECK(failure.code->instructions.size() == size);
@@ -53,7 +53,7 @@ void check_code(const Failure& failure, std::size_t size, std::uint64_t offset) 
 
 TEST_CASE("an assertion: no PC of the error, so the thread's, behind the call of the handler") {
   const Testimony testimony = read("assert.nvcudmp");
-  const Failure& f = *testimony.failure;
+  const DumpedFailure& f = *testimony.failure;
   CHECK(testimony.failed_sms == std::vector<std::uint32_t>{124, 126});
   CHECK(f.exception == 12);
   CHECK(f.exception_name == "Warp Assert");
@@ -74,7 +74,7 @@ TEST_CASE("an assertion: no PC of the error, so the thread's, behind the call of
 
 TEST_CASE("a bad load") {
   const Testimony testimony = read("load.nvcudmp.gz");
-  const Failure& f = *testimony.failure;
+  const DumpedFailure& f = *testimony.failure;
   CHECK(testimony.failed_sms == std::vector<std::uint32_t>{124, 126});
   CHECK(f.exception == 14);
   CHECK(f.exception_name == "Warp Illegal Address");
@@ -118,7 +118,7 @@ TEST_CASE("a bad load") {
 
 TEST_CASE("a misaligned store: the thread has gone on by one instruction") {
   const Testimony testimony = read("misaligned.nvcudmp.gz");
-  const Failure& f = *testimony.failure;
+  const DumpedFailure& f = *testimony.failure;
   CHECK(f.exception == 6);
   CHECK(f.exception_name == "Warp Misaligned Address");
   CHECK(f.kernel == "_Z16misaligned_storePc");
@@ -137,7 +137,7 @@ TEST_CASE("a misaligned store: the thread has gone on by one instruction") {
 // instruction overwritten by ones; the only launch of its process.
 TEST_CASE("an illegal instruction") {
   const Testimony testimony = read("illegal.nvcudmp.gz");
-  const Failure& f = *testimony.failure;
+  const DumpedFailure& f = *testimony.failure;
   CHECK(f.exception == 4);
   CHECK(f.exception_name == "Warp Illegal Instruction");
   CHECK(f.kernel == "good");
@@ -160,7 +160,7 @@ TEST_CASE("an illegal instruction") {
 // An index that torch.nn.Embedding has no row for, in PyTorch 2.11: code without lines.
 TEST_CASE("an assertion in PyTorch's own code") {
   const Testimony testimony = read("pytorch.nvcudmp.gz");
-  const Failure& f = *testimony.failure;
+  const DumpedFailure& f = *testimony.failure;
   CHECK(f.exception == 12);
   CHECK(f.exception_name == "Warp Assert");
   CHECK(f.kernel.starts_with("_ZN2at6native24vectorized_gather_kernelILi16ElEE"));
@@ -180,7 +180,7 @@ TEST_CASE("an assertion in PyTorch's own code") {
 
 TEST_CASE("a trap: no exception anywhere, one thread of a broken warp") {
   const Testimony testimony = read("trap.nvcudmp.gz");
-  const Failure& f = *testimony.failure;
+  const DumpedFailure& f = *testimony.failure;
   CHECK(testimony.failed_sms.empty());
   CHECK(f.exception == 0);
   CHECK(f.exception_name == "Trap Instruction");
@@ -199,7 +199,7 @@ TEST_CASE("a trap: no exception anywhere, one thread of a broken warp") {
 
 TEST_CASE("a stack overflow: the store, where the thread stands since, and its six frames") {
   const Testimony testimony = read("stack.nvcudmp.gz");
-  const Failure& f = *testimony.failure;
+  const DumpedFailure& f = *testimony.failure;
   CHECK(f.exception == 5);
   CHECK(f.exception_name == "Warp Out-of-range Address");
   CHECK(f.kernel == "_Z14overflow_stackPi");
@@ -225,7 +225,7 @@ TEST_CASE("a stack overflow: the store, where the thread stands since, and its s
 
 TEST_CASE("shared memory out of range") {
   const Testimony testimony = read("shared.nvcudmp.gz");
-  const Failure& f = *testimony.failure;
+  const DumpedFailure& f = *testimony.failure;
   CHECK(f.exception == 5);
   CHECK(f.exception_name == "Warp Out-of-range Address");
   CHECK(f.kernel == "_Z19shared_out_of_rangePii");
@@ -254,7 +254,7 @@ TEST_CASE("stores whose warps had exited: the SM's word alone, and nothing made 
   for (const auto& dump : dumps) {
     CAPTURE(dump.name);
     const Testimony testimony = read(dump.name);
-    const Failure& f = *testimony.failure;
+    const DumpedFailure& f = *testimony.failure;
     CHECK(testimony.failed_sms == dump.sms);
     CHECK(f.exception == 14);
     CHECK(f.exception_name == "Warp Illegal Address");

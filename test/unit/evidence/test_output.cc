@@ -16,7 +16,7 @@ Testimony sample() {
 
 // As after a store whose warp has exited, in code without line information.
 Testimony exited() {
-  Failure failure;
+  DumpedFailure failure;
   failure.exception = 14;
   failure.exception_name = "Warp Illegal Address";
   failure.sm = 5;
@@ -48,7 +48,7 @@ inlined /src/a.cu:21 in deep(int*)
 Kernel  kernel(int*)  grid 2,1,1  block 2,1,1  grid id 7  launched by host thread 4711
 Failed  1 thread of 1 block; first: block 1,0,0, thread 1,0,0 (SM 1, warp 3, lane 1)
 PC      0x7f0000001090, deep(int*)+0x10
-Stands  0x7f00000010a0, deep(int*)+0x20, /src/a.cu:22
+Stopped 0x7f00000010a0, deep(int*)+0x20, /src/a.cu:22
 from    kernel(int*)+0x40, /src/a.cu:12
 R0      00000011 00000022
 Device  0: GPU, sm_90
@@ -58,7 +58,7 @@ Made by driver 580.65, CUDA 13.0
 
 TEST_CASE("the failing instruction, where somebody could disassemble it") {
   CHECK(joined(describe(sample(), "STG.E desc[UR4][R2.64], R5"))
-            .find("deep(int*)+0x10\nCode    STG.E desc[UR4][R2.64], R5\nStands") != std::string::npos);
+            .find("deep(int*)+0x10\nCode    STG.E desc[UR4][R2.64], R5\nStopped") != std::string::npos);
   CHECK(write_json(sample(), "EXIT").find("\"instruction\": \"EXIT\"") != std::string::npos);
   CHECK(write_json(sample()).find("\"instruction\": null") != std::string::npos);
 }
@@ -77,7 +77,7 @@ Damaged 1 part of the dump could not be read
 
 TEST_CASE("the text of a trap names the instruction before, and that of recursion its depth") {
   Testimony testimony;
-  Failure failure;
+  DumpedFailure failure;
   failure.exception_name = "Trap Instruction";
   failure.witness = PcWitness::thread;
   failure.place = {

@@ -114,7 +114,7 @@ TEST_CASE("a dump that was asked for says what was running") {
   CHECK(lines[0] == "No exception: this dump was asked for, not caused by a failure");
   CHECK(lines[1] == "Kernel  kernel(int*)  grid 2,1,1  block 2,1,1  grid id 7  launched by host thread 4711");
   CHECK(lines[2] == "Running 2 threads of 1 block");
-  CHECK(lines[3].starts_with("Stands  "));
+  CHECK(lines[3].starts_with("Stopped "));
   CHECK(write_json(testimony, "", nullptr).find("\"kernel\": \"kernel(int*)\"") != std::string::npos);
 }
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "evidence/sanitizer_text.h"
+#include "evidence/tools/sanitizer_text.h"
 
 using namespace cudadiag::evidence;
 
@@ -95,7 +95,7 @@ TEST_CASE("mangled names, code without lines, and where an access ends") {
   };
   // It counts the first byte behind an allocation as one byte after it.
   CHECK(said("0x1fa0", "and is 1 bytes after the nearest allocation at 0x1000 of size 4,000 bytes") ==
-        "16-byte read at 0x1fa0, right behind the 4,000-byte allocation at 0x1000");
+        "16-byte read at 0x1fa0, right after the 4,000-byte allocation at 0x1000");
   CHECK(said("0x1fa1", "and is 2 bytes after the nearest allocation at 0x1000 of size 4000 bytes") ==
         "16-byte read at 0x1fa1, 1 byte past the 4,000-byte allocation at 0x1000");
   CHECK(said("0x2010", "and is 17 bytes after the nearest allocation at 0x1000 of size 4,096 bytes") ==

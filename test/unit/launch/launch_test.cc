@@ -206,7 +206,7 @@ TEST_CASE("the recorder is where its variable says, or the failure says so") {
     CHECK(std::get<fs::path>(launch::find_recorder()) == file);
   }
   const Setting variable("CUDADIAG_RECORDER", "/nowhere/record.so");
-  CHECK(std::get<session::Failure>(launch::find_recorder()).what.find("/nowhere/record.so") != std::string::npos);
+  CHECK(std::get<base::Error>(launch::find_recorder()).what.find("/nowhere/record.so") != std::string::npos);
 }
 
 TEST_CASE("a target ends as it ends") {

@@ -156,8 +156,8 @@ TEST_CASE("kernels on two streams, with the memory that they meet in") {
   p.kernel(0, 1), p.kernel(1, 2);
   REQUIRE(p.races() == 1);
   const session::Race race = p.feed.races().front();
-  CHECK(race.first.mode == "write");
-  CHECK(race.second.mode == "read");
+  CHECK(race.first.mode == session::RaceMode::write);
+  CHECK(race.second.mode == session::RaceMode::read);
   CHECK(race.second.stream == 0x101);
   CHECK((race.first.ticks == 3 && race.second.ticks == 5));
   CHECK(race.address == kBuffer);

@@ -6,6 +6,7 @@
 
 #include "unit/report/sample_reports.h"
 
+using namespace cudadiag;
 using namespace cudadiag::diagnose;
 using namespace cudadiag::report;
 
@@ -54,14 +55,15 @@ TEST_CASE("what the program says is text, whatever it looks like") {
   const std::string attack = "</div><script>alert(\"1\")</script><img src='x' onerror=y>\x1b[2J";
   Diagnosis report = native_report();
   Finding& finding = report.findings[0];
-  for (std::string* text : {&finding.title, &finding.text, &finding.because, &finding.via, &finding.location.file,
+  for (std::string* text : {&finding.title, &finding.text, &finding.via, &finding.location.file,
                             &finding.location.function, &finding.candidates[1].because}) {
     *text = attack;
   }
+  finding.because = attack;
   finding.excerpt = {{12, attack}};
   finding.fix = {attack, "https://example.org/\"onclick=\"y"};
   finding.stack.python = {{attack, 1, attack, true}};
-  report.notes = {{attack, attack}};
+  report.notes = {{analyse::NoteCode::launcher, attack}};
   report.command = {attack};
   report.gpus = {attack};
   std::string page = write_html(report);
@@ -77,7 +79,7 @@ TEST_CASE("what the program says is text, whatever it looks like") {
 TEST_CASE("only links of ours are links, and the command is without its secrets") {
   Diagnosis report = python_report();
   report.findings[0].fix = {"https://evil.example/x"};
-  report.notes = {{"code", "https://evil.example/y"}};
+  report.notes = {{analyse::NoteCode::launcher, "https://evil.example/y"}};
   report.command = {"python", "--token", "s3cr3t"};
   report.processes = {{7, 1, {"python", "--password=s3cr3t"}, {}, {}, {}}};
   const std::string page = write_html(report);

@@ -4,6 +4,7 @@
 
 #include "unit/report/sample_reports.h"
 
+using namespace cudadiag;
 using namespace cudadiag::diagnose;
 using namespace cudadiag::report;
 
@@ -12,14 +13,14 @@ namespace {
 Argument pointer(const std::string& state, std::uint64_t offset, std::optional<std::uint64_t> bytes = {}) {
   Argument argument;
   argument.name = "parameter 1";
-  argument.origin = "kernel";
+  argument.origin = session::ValueOrigin::kernel;
   argument.pointer = 0x1000 + offset;
   argument.bytes = bytes;
-  argument.allocation = Allocation{};
+  argument.allocation = PointedMemory{};
   argument.allocation->address = 0x1000;
   argument.allocation->bytes = 4096;
   argument.allocation->offset = offset;
-  argument.allocation->state = state;
+  argument.allocation->is_freed = state == "freed";
   return argument;
 }
 
@@ -71,7 +72,7 @@ TEST_CASE("what the cause tells of is told again with -v only") {
 
 TEST_CASE("other origins are others' to tell") {
   Argument argument = pointer("freed", 0);
-  argument.origin = "operator";
+  argument.origin = session::ValueOrigin::schema;
   CHECK(lines_of({argument}).empty());
 }
 
@@ -99,8 +100,8 @@ TEST_CASE("what PyTorch's allocator said is told with its lines, and named fragm
   TensorMemory& tensors = memory.tensors.emplace();
   tensors.reserved = 20u << 20, tensors.allocated = 12u << 20, tensors.largest_free = 5u << 20;
   tensors.times = 2;
-  tensors.holders = {{12u << 20, 3, {"/home/u/a.py", "f", "python", "", "", 7}, ""}};
-  tensors.exceptions = {{"OutOfMemoryError", {"/home/u/a.py", "", "python", "", "", 9}, 4096}};
+  tensors.holders = {{12u << 20, 3, {"/home/u/a.py", "f", symbolize::Language::python, "", "", 7}, ""}};
+  tensors.exceptions = {{"OutOfMemoryError", {"/home/u/a.py", "", symbolize::Language::python, "", "", 9}, 4096}};
   const Lines lines = tensor_lines(memory, "/home/u", false);
   REQUIRE(lines.size() == 4);
   CHECK(lines[0] ==

@@ -1,4 +1,4 @@
-#include "report/redaction.h"
+#include "report/sharing/redaction.h"
 
 #include <doctest/doctest.h>
 

@@ -11,7 +11,7 @@ using namespace diagnose;
 namespace {
 
 Location in_python(const char* file, int line, const char* function, const char* source) {
-  return {file, function, "python", source, "", line};
+  return {file, function, symbolize::Language::python, source, "", line};
 }
 
 Finding illegal_access() {
@@ -39,7 +39,7 @@ Diagnosis python_report() {
   finding.reported_at = in_python("/home/u/train.py", 88, "step", "loss.item()");
   finding.reported_api = "cudaMemcpyAsync";
   Launch launch;
-  launch.operation = "kernel";
+  launch.operation = session::Work::kernel;
   launch.kernel = "void gather<16, long>(long*, int)";
   launch.mangled = "_Z6gatherILi16ElEvPli";
   launch.grid = {4096, 1, 1};
@@ -71,19 +71,20 @@ Diagnosis python_report() {
 
 Diagnosis native_report() {
   Finding finding = illegal_access();
-  finding.location = {"/home/u/smooth.cu", "smooth(float*)", "c++", "smooth_kernel<<<8, 32>>>(x);", "", 12};
+  finding.location = {
+      "/home/u/smooth.cu", "smooth(float*)", symbolize::Language::cplusplus, "smooth_kernel<<<8, 32>>>(x);", "", 12};
   finding.caller = in_python("/home/u/solver.py", 27, "smooth_step", "lib.smooth(x)");
-  finding.related = {{"caller", *finding.caller}};
+  finding.related = {{Role::caller, *finding.caller}};
   finding.via = "ctypes, libsmooth.so";
   finding.grade = analyse::Grade::inferred;
   finding.because = "two streams were cut off";
   finding.found_at_exit = true;
   Launch copy;
-  copy.operation = "copy";
+  copy.operation = session::Work::copy;
   copy.stream = 0x1f00;
   finding.launch = copy;
-  Candidate first{finding.location, copy, "next after the last finished (3 launches of this line)", 3};
-  Candidate second{in_python("/home/u/solver.py", 30, "norm", "n = norm(x)"), copy, "next on the other stream", 1};
+  CandidateLine first{finding.location, copy, "next after the last finished (3 launches of this line)", 3};
+  CandidateLine second{in_python("/home/u/solver.py", 30, "norm", "n = norm(x)"), copy, "next on the other stream", 1};
   finding.candidates = {first, second};
   Diagnosis report;
   report.verdict = analyse::Verdict::cuda_failure;
@@ -100,7 +101,7 @@ Diagnosis refused_report() {
   finding.name.clear();
   finding.title = "invalid configuration";
   finding.grade = analyse::Grade::suspected;
-  finding.location = {"", "scale", "c++", "", "/opt/app/libscale.so", 0};
+  finding.location = {"", "scale", symbolize::Language::cplusplus, "", "/opt/app/libscale.so", 0};
   finding.reported_api = "cudaLaunchKernel";
   finding.reported_at = finding.location;
   Diagnosis report;
@@ -116,7 +117,8 @@ Diagnosis crowded_report() {
   Finding& finding = report.findings[0];
   std::string words;
   for (int i = 0; i < 60; ++i) words += fmt::format("reason{} ", i);
-  finding.text = finding.because = words;
+  finding.text = words;
+  finding.because = words;
   finding.fix = {words, words, words};
   finding.grade = analyse::Grade::inferred;
   finding.caller = finding.location;
@@ -134,10 +136,10 @@ Diagnosis crowded_report() {
   finding.witnesses = {words, words};
   Argument argument;
   argument.name = words;
-  argument.origin = "variable";
+  argument.origin = session::ValueOrigin::variable;
   finding.watched.assign(16, {finding.location, 7, 4711, {argument}});
   finding.inputs = Inputs{"/home/u/inputs", "aten::embedding", 4096, 2, {words, words}, "reproduces"};
-  finding.related = {{"forward", finding.location, analyse::Grade::proven}, {"started", finding.location}};
+  finding.related = {{Role::forward, finding.location, analyse::Grade::proven}, {Role::started, finding.location}};
   TensorMemory& tensors = finding.memory_use.emplace().tensors.emplace();
   tensors.holders.assign(40, {4096, 2, finding.location, words});
   tensors.exceptions.assign(4, {words, finding.location, 4096});
@@ -152,8 +154,8 @@ Diagnosis device_report() {
   device.function = "leaf(long)";
   device.file = "/pytorch/aten/src/ATen/native/cuda/IndexKernelUtils.cu";
   device.line = 16;
-  device.callers = {
-      {"/pytorch/aten/src/ATen/native/cuda/Gather.cuh", "gather<16, long>(long*, int)", "cuda", "", "", 80}};
+  device.callers = {{"/pytorch/aten/src/ATen/native/cuda/Gather.cuh", "gather<16, long>(long*, int)",
+                     symbolize::Language::cuda, "", "", 80}};
   device.block = {77, 0, 0};
   device.thread = {3, 0, 0};
   device.threads = 576;
@@ -171,7 +173,7 @@ Diagnosis explained_report() {
   Diagnosis report = python_report();
   Argument index;
   index.name = "idx";
-  index.origin = "variable";
+  index.origin = session::ValueOrigin::variable;
   index.dtype = "int64";
   index.device = "cuda:0";
   index.shape = {8, 512};
@@ -184,14 +186,14 @@ Diagnosis explained_report() {
   index.first_value = std::int64_t{30050};
   Argument out;
   out.name = "parameter 0";
-  out.origin = "kernel";
+  out.origin = session::ValueOrigin::kernel;
   out.pointer = 0x7f0000001200;
-  Allocation allocation;
+  PointedMemory allocation;
   allocation.address = 0x7f0000001000;
   allocation.bytes = 4096;
   allocation.offset = 0x200;
   allocation.device = 0;
-  allocation.state = "freed";
+  allocation.is_freed = true;
   allocation.freed = in_python("/home/u/train.py", 39, "forward", "del cache");
   out.allocation = allocation;
   out.bytes = 64;
@@ -229,7 +231,7 @@ Diagnosis parted_ranks_report() {
   first.has_come = true;
   first.seconds = 1.5;
   second.ended = "status 1";
-  report.ranks = {5, "absence", {first, second}};
+  report.ranks = {5, RanksDifference::absence, {first, second}};
   report.ranks->uneven = {3, 4711, 1, 8, 4};
   return report;
 }

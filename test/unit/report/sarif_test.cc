@@ -7,6 +7,7 @@
 
 #include "unit/report/sample_reports.h"
 
+using namespace cudadiag;
 using namespace cudadiag::diagnose;
 using namespace cudadiag::report;
 using nlohmann::json;
@@ -88,8 +89,8 @@ TEST_CASE("rules are causes, else errors, each once; what is suspected is a warn
 TEST_CASE("other lines of a finding are related to it") {
   CHECK(related(native_report()) == std::vector<std::string>{"caller", "can be the one too: next on the other stream"});
   Diagnosis report = python_report();
-  report.findings[0].related = {{"forward", report.findings[0].location, cudadiag::analyse::Grade::inferred}};
-  report.ranks = RanksPart{3, "absence", {{}, {}}};
+  report.findings[0].related = {{Role::forward, report.findings[0].location, cudadiag::analyse::Grade::inferred}};
+  report.ranks = RanksPart{3, RanksDifference::absence, {{}, {}}};
   report.ranks->ranks[0].rank = 0;
   report.ranks->ranks[0].has_come = true;
   report.ranks->ranks[1].pid = 4712;
@@ -102,12 +103,13 @@ TEST_CASE("a line that is not the operation's own is said to call it, and what r
   Diagnosis report = python_report();
   Finding& finding = report.findings[0];
   finding.reported_at.reset();
-  Location around = {"/home/u/train.py", "main", "python", "", "", 9};
-  finding.related = {{"capture", {"", "", "c++", "", "/home/u/lib.so", 0, 0x10, {around}}}};
-  finding.race = Race{};
+  Location around = {"/home/u/train.py", "main", symbolize::Language::python, "", "", 9};
+  finding.related = {
+      {diagnose::Role::capture, {"", "", symbolize::Language::cplusplus, "", "/home/u/lib.so", 0, 0x10, {around}}}};
+  finding.race = ResolvedRace{};
   finding.race->accesses = {{}, {}};
-  finding.race->accesses[0].operation = "kernel";
-  finding.race->accesses[0].mode = "write";
+  finding.race->accesses[0].operation = session::Work::kernel;
+  finding.race->accesses[0].mode = session::RaceMode::write;
   CHECK(related(report) == std::vector<std::string>{"capture, called from here",
                                                     "the kernel before it, which nothing orders: write access"});
   const json run = run_of(report);
@@ -118,12 +120,13 @@ TEST_CASE("what the program says is ASCII, with nothing that a terminal obeys") 
   Diagnosis report = native_report();
   const std::string attack = "a\x1b[2J\xff\n\xc2\x9b\xe2\x80\xae";
   Finding& finding = report.findings[0];
-  for (std::string* text : {&finding.title, &finding.text, &finding.because, &finding.location.function,
-                            &finding.location.source, &finding.candidates[1].because}) {
+  for (std::string* text : {&finding.title, &finding.text, &finding.location.function, &finding.location.source,
+                            &finding.candidates[1].because}) {
     *text = attack;
   }
+  finding.because = attack;
   finding.stack.native = {{attack, attack, attack, attack, 1, false, true}};
-  report.notes = {{"code", attack}};
+  report.notes = {{analyse::NoteCode::launcher, attack}};
   const std::string written = write_sarif(report, "1.2.3");
   CHECK(std::all_of(written.begin(), written.end(), [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); }));
   const json run = json::parse(written)["runs"][0];

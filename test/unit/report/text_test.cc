@@ -9,6 +9,7 @@
 #include "report/blame_text.h"
 #include "unit/report/sample_reports.h"
 
+using namespace cudadiag;
 using namespace cudadiag::diagnose;
 using namespace cudadiag::report;
 
@@ -51,9 +52,10 @@ TEST_CASE("a broken capture: where it was begun, and the call that noticed") {
   Diagnosis report = python_report();
   Finding& finding = report.findings[0];
   finding.kind = cudadiag::analyse::Kind::capture_violation;
-  finding.launch->operation = "call";
+  finding.launch->operation = session::Work::call;
   finding.reported_api = "cudaStreamEndCapture";
-  finding.related = {{"capture", {"/home/u/train.py", "main", "python", "with torch.cuda.graph(g):", "", 86}}};
+  finding.related = {{diagnose::Role::capture,
+                      {"/home/u/train.py", "main", symbolize::Language::python, "with torch.cuda.graph(g):", "", 86}}};
   const auto section = [&](const std::string& label) {
     const std::string text = write_text(report, {});
     const std::size_t at = text.find("\n" + label);
@@ -73,11 +75,11 @@ TEST_CASE("a node of a graph that was changed: where it was made, changed and re
   Diagnosis report = python_report();
   Finding& finding = report.findings[0];
   finding.kind = cudadiag::analyse::Kind::graph_node;
-  finding.launch->graph_node = GraphNode{3, 5, 1};
+  finding.launch->graph_node = NodeNumber{3, 5, 1};
   finding.launch->replay = 2;
-  finding.related = {{"capture", {"/home/u/train.py", "record", "python", "", "", 30}},
-                     {"update", {"/home/u/train.py", "forward", "python", "", "", 41}},
-                     {"replay", {"/home/u/train.py", "main", "python", "", "", 88}}};
+  finding.related = {{diagnose::Role::capture, {"/home/u/train.py", "record", symbolize::Language::python, "", "", 30}},
+                     {diagnose::Role::update, {"/home/u/train.py", "forward", symbolize::Language::python, "", "", 41}},
+                     {diagnose::Role::replay, {"/home/u/train.py", "main", symbolize::Language::python, "", "", 88}}};
   CHECK(write_text(report, {})
             .find("\nGraph   captured at train.py:30, record\n"
                   "        changed at train.py:41, forward\n"
@@ -129,8 +131,8 @@ TEST_CASE("who returned the error is called innocent where something else is kno
 TEST_CASE("one kernel beside a graph that can be the one is only the likeliest") {
   Diagnosis report = python_report();
   Finding& finding = report.findings[0];
-  Candidate graph;
-  graph.launch.operation = "graph";
+  CandidateLine graph;
+  graph.launch.operation = session::Work::graph;
   finding.candidates = {{finding.location, *finding.launch, "next", 1}, graph};
   CHECK(possible_kernels(finding).several());
   const auto kernel_line = [&] {
@@ -262,13 +264,14 @@ TEST_CASE("no member of a report can reach the terminal raw") {
   const std::string attack = "a\x1b[2J\xff\n\xc2\x9b";
   Diagnosis report = native_report();
   Finding& finding = report.findings[0];
-  for (std::string* text : {&finding.title, &finding.text, &finding.because, &finding.via, &finding.host,
-                            &finding.location.file, &finding.location.function, &finding.caller->function,
-                            &finding.candidates[1].because, &finding.candidates[1].location.file}) {
+  for (std::string* text :
+       {&finding.title, &finding.text, &finding.via, &finding.host, &finding.location.file, &finding.location.function,
+        &finding.caller->function, &finding.candidates[1].because, &finding.candidates[1].location.file}) {
     *text = attack;
   }
+  finding.because = attack;
   finding.launch->kernel = attack;
-  finding.launch->operation = "kernel";
+  finding.launch->operation = session::Work::kernel;
   finding.fix = {attack};
   finding.reported_library = attack;
   finding.arguments = explained_report().findings[0].arguments;
@@ -278,12 +281,13 @@ TEST_CASE("no member of a report can reach the terminal raw") {
   finding.excerpt = {{12, attack}};
   Device device;
   device.exception = device.function = device.message = device.join = attack;
-  device.callers = {{attack, attack, attack, attack, attack, 1}};
+  device.callers = {{attack, attack, symbolize::Language::unknown, attack, attack, 1}};
   finding.device_unknown = attack;
-  finding.thread_start = ThreadStart{{attack, attack, attack, attack, attack, 1}, false, {{attack, 1, attack, true}}};
+  finding.thread_start = ThreadStart{
+      {attack, attack, symbolize::Language::unknown, attack, attack, 1}, false, {{attack, 1, attack, true}}};
   finding.stack.python = {{attack, 1, attack, true}};
   finding.stack.native = {{attack, attack, attack, attack, 1, false, true}};
-  report.notes = {{attack, attack}};
+  report.notes = {{analyse::NoteCode::launcher, attack}};
   report.processes = {{1, 0, {attack}, {}, {}, {}}};
   report.passes = {{cudadiag::session::PassKind::confirm, attack, 1, 0, 0}};
   report.gpus = {attack};
@@ -304,7 +308,7 @@ TEST_CASE("a hang's call that has no name is called by what it issues") {
   finding.reported_at.emplace().file = "a.cc";
   finding.reported_at->line = 9;
   CHECK(blamed_text(finding, "") == "a.cc:9 (a call): it only waits");
-  finding.issues = "kernel";
+  finding.issues = session::Work::kernel;
   CHECK(blamed_text(finding, "") == "a.cc:9 (a call that issues a kernel): it only waits");
   finding.reported_api = "cuCtxSynchronize";
   CHECK(blamed_text(finding, "") == "a.cc:9 (cuCtxSynchronize): it only waits");

@@ -31,13 +31,13 @@ TEST_CASE("a delivery is read whole") {
   REQUIRE(deliveries.size() == 1);
   CHECK(deliveries[0].tid == 7);
   CHECK(deliveries[0].ticks == 900);
-  CHECK(deliveries[0].kind == "operator");
+  CHECK(deliveries[0].kind == DeliveryKind::call);
   CHECK(deliveries[0].op == "aten::embedding");
   CHECK(deliveries[0].file == "train.py");
   CHECK(deliveries[0].line == 41);
   REQUIRE(deliveries[0].values.size() == 2);
   const DeliveredValue& idx = deliveries[0].values[0];
-  CHECK(idx.origin == "variable");
+  CHECK(idx.origin == ValueOrigin::variable);
   CHECK(idx.dtype == "int64");
   CHECK(idx.shape == std::vector<std::int64_t>{8, 512});
   CHECK(std::get<std::int64_t>(*idx.min) == -1);
@@ -48,7 +48,7 @@ TEST_CASE("a delivery is read whole") {
   CHECK(idx.pointer == 4096u);
   CHECK(!idx.nan);
   const DeliveredValue& p = deliveries[0].values[1];
-  CHECK(p.origin == "operator");
+  CHECK(p.origin == ValueOrigin::schema);
   CHECK(std::get<double>(*p.min) == 0.5);
   CHECK(p.nan == 2u);
 }
@@ -103,7 +103,7 @@ TEST_CASE("where a thread was started is read with what is behind it") {
       R"(7 903 {"kind":"started","file":"lib.py","line":5,"pool":false})"
       "\n");
   REQUIRE(deliveries.size() == 2);
-  CHECK((deliveries[0].tid == 7 && deliveries[0].ticks == 900 && deliveries[0].kind == "started"));
+  CHECK((deliveries[0].tid == 7 && deliveries[0].ticks == 900 && deliveries[0].kind == DeliveryKind::started));
   CHECK((deliveries[0].file == "lib.py" && deliveries[0].line == 5 && deliveries[0].pool));
   REQUIRE(deliveries[0].stacks.size() == 2);
   REQUIRE(deliveries[0].stacks[1].size() == 1);

@@ -59,7 +59,7 @@ TEST_CASE("the manifest survives its file, bytes that are no text included") {
   CHECK(back.notes == manifest.notes);
   const std::string text = session::write_manifest(manifest);
   for (std::size_t size = 0; size + 2 < text.size(); ++size) {
-    CHECK(std::holds_alternative<session::Failure>(session::parse_manifest(text.substr(0, size))));
+    CHECK(std::holds_alternative<base::Error>(session::parse_manifest(text.substr(0, size))));
   }
 }
 

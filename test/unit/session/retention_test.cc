@@ -274,6 +274,6 @@ TEST_CASE("a manifest that is too large is said to be") {
   const fs::path folder = finished_session(scratch.path(), 1);
   fs::resize_file(folder / "manifest.json", 240'000'000);
   const auto opened = session::open_session(folder);
-  REQUIRE(std::holds_alternative<session::Failure>(opened));
-  CHECK(std::get<session::Failure>(opened).what.ends_with("it is larger than 64 MiB"));
+  REQUIRE(std::holds_alternative<base::Error>(opened));
+  CHECK(std::get<base::Error>(opened).what.ends_with("it is larger than 64 MiB"));
 }

@@ -184,7 +184,7 @@ TEST_CASE("a folder of bare areas and an incomplete session are read with a note
   const auto written = session::open_session(folder);
   REQUIRE(std::holds_alternative<session::Session>(written));
   CHECK(std::get<session::Session>(written).manifest.notes.front() ==
-        "its run goes on: cudadiag status " + writer->final_folder().string());
+        "its run has not ended: cudadiag status " + writer->final_folder().string());
   writer.reset();
   CHECK_FALSE(session::run_goes_on(folder));
   const auto opened = session::open_session(folder);
@@ -194,7 +194,7 @@ TEST_CASE("a folder of bare areas and an incomplete session are read with a note
   REQUIRE(session.manifest.notes.size() == 3);
   CHECK(session.manifest.notes[0] ==
         "it was recorded without cudadiag run, or that was killed, so how its programs ended is not known");
-  CHECK(session.manifest.notes[1] == "the session is incomplete: its run goes on, or was killed");
+  CHECK(session.manifest.notes[1] == "the session is incomplete: its run has not ended, or was killed");
   CHECK(session.manifest.notes[2].ends_with("5.area was left out: it is too short to be a recording"));
 }
 
@@ -243,8 +243,8 @@ TEST_CASE("reruns are added to a finished session, a folder each") {
     CHECK_FALSE(writer.finish());
     folder = writer.folder();
     const auto busy = session::SessionWriter::reopen(folder);
-    REQUIRE(std::holds_alternative<session::Failure>(busy));
-    CHECK(std::get<session::Failure>(busy).hint == "wait until it has ended");
+    REQUIRE(std::holds_alternative<base::Error>(busy));
+    CHECK(std::get<base::Error>(busy).hint == "wait until it has ended");
   }
   for (const std::string name : {"confirm", "confirm-2"}) {
     auto reopened = session::SessionWriter::reopen(scratch.path() / "latest");
@@ -266,7 +266,7 @@ TEST_CASE("reruns are added to a finished session, a folder each") {
   CHECK(session.processes.size() == 1);
   REQUIRE(session.reruns.size() == 2);
   for (const auto& rerun : session.reruns) CHECK(rerun.size() == 1);
-  CHECK(std::holds_alternative<session::Failure>(session::SessionWriter::reopen(scratch.path() / "nowhere")));
+  CHECK(std::holds_alternative<base::Error>(session::SessionWriter::reopen(scratch.path() / "nowhere")));
 }
 
 TEST_CASE("a rerun that left nothing keeps its place, and names that lead out of the session are not followed") {
@@ -352,17 +352,17 @@ TEST_CASE("words of races that are not ours are left out") {
       R"({"schema":"cudadiag.races/1","races":[{"first":{"what":"copy","mode":"a\u001b[2J"},"second":{"what":"c\u007fpy"}}]})");
   REQUIRE(races);
   REQUIRE(races->found.size() == 1);
-  CHECK(races->found[0].first.what == "copy");
-  CHECK(races->found[0].first.mode == "");
-  CHECK(races->found[0].second.what == "");
+  CHECK(races->found[0].first.what == session::Work::copy);
+  CHECK(races->found[0].first.mode == session::RaceMode::unknown);
+  CHECK(races->found[0].second.what == session::Work::call);
 }
 
 TEST_CASE("races are read as they were written") {
   session::Races races;
   session::Race race;
   race.pid = 7;
-  race.first = {.what = "kernel",
-                .mode = "write",
+  race.first = {.what = session::Work::kernel,
+                .mode = session::RaceMode::write,
                 .begin = 1,
                 .end = 2,
                 .exact = false,
@@ -373,7 +373,7 @@ TEST_CASE("races are read as they were written") {
                 .node = 7,
                 .thread = 8,
                 .ticks = 9};
-  race.second.what = "copy";
+  race.second.what = session::Work::copy;
   race.several = true;
   races.found = {race, race};
   races.unjudged = {race};
@@ -394,12 +394,12 @@ TEST_CASE("pipes, links and endless files in a session are not read") {
     CAPTURE(name);
     REQUIRE(::mkfifo((folder / name).c_str(), 0600) == 0);
     CHECK_FALSE(session::read_plain_file(folder / name, 1024));
-    CHECK(std::holds_alternative<session::Failure>(session::open_session(folder)) == (name == session::kManifest));
+    CHECK(std::holds_alternative<base::Error>(session::open_session(folder)) == (name == session::kManifest));
     CHECK_FALSE(session::live_place(folder));
     fs::remove(folder / name);
     fs::create_symlink("/dev/zero", folder / name);
     CHECK_FALSE(session::read_plain_file(folder / name, 1024));
-    CHECK(std::holds_alternative<session::Failure>(session::open_session(folder)) == (name == session::kManifest));
+    CHECK(std::holds_alternative<base::Error>(session::open_session(folder)) == (name == session::kManifest));
     fs::remove(folder / name);
   }
   std::ofstream(folder / "text") << "text";
@@ -425,11 +425,11 @@ TEST_CASE("what a session gets is not written through what lies there") {
 
 TEST_CASE("what is no session is refused") {
   const ScratchFolder scratch;
-  CHECK(std::holds_alternative<session::Failure>(session::open_session(scratch.path())));
+  CHECK(std::holds_alternative<base::Error>(session::open_session(scratch.path())));
   std::ofstream(scratch.path() / "manifest.json") << "{\"schema\": \"cudadiag.session/9\"}";
   const auto opened = session::open_session(scratch.path());
-  REQUIRE(std::holds_alternative<session::Failure>(opened));
-  CHECK(std::get<session::Failure>(opened).hint == "open it with the cudadiag that wrote it");
+  REQUIRE(std::holds_alternative<base::Error>(opened));
+  CHECK(std::get<base::Error>(opened).hint == "open it with the cudadiag that wrote it");
 }
 
 TEST_CASE("retention lets the oldest go and nothing that is not ours") {
@@ -512,8 +512,8 @@ TEST_CASE("a folder that cannot be made fails with a hint, the next root is take
   std::ofstream(scratch.path() / "file") << "x";
   const session::Root impossible{scratch.path() / "file/root", false, ""};
   const auto failed = session::SessionWriter::create({impossible}, 1, 0);
-  REQUIRE(std::holds_alternative<session::Failure>(failed));
-  CHECK(std::get<session::Failure>(failed).hint == "name a folder that you can write with -o FOLDER");
+  REQUIRE(std::holds_alternative<base::Error>(failed));
+  CHECK(std::get<base::Error>(failed).hint == "name a folder that you can write with -o FOLDER");
   const auto second = session::SessionWriter::create({impossible, {scratch.path() / "b", false, ""}}, 1, 0);
   REQUIRE(std::holds_alternative<session::SessionWriter>(second));
   CHECK(std::get<session::SessionWriter>(second).root().warning.find("cannot create") == 0);

@@ -30,13 +30,13 @@ TEST_CASE("processes that could not be recorded are known by the names of files,
 }
 
 TEST_CASE("it is said of whom nothing was recorded, why, and what to do") {
-  const session::Failure limit = session::nothing_recorded_of({1, What::file, EFBIG});
+  const base::Error limit = session::nothing_recorded_of({1, What::file, EFBIG});
   CHECK(
       limit.what ==
       "nothing was recorded of a process that initialised CUDA: the limit on the size of its files leaves no room for "
       "the recording of 64 MB");
   CHECK(limit.hint == "raise the limit (ulimit -f)");
-  const session::Failure refused = session::nothing_recorded_of({2, What::file, EACCES});
+  const base::Error refused = session::nothing_recorded_of({2, What::file, EACCES});
   CHECK(refused.what ==
         "nothing was recorded of 2 processes that initialised CUDA, of one as no file could be made for the recording "
         "(Permission denied)");

@@ -37,7 +37,7 @@ session::Session session_with(const session::Delivery& delivery) {
 
 TEST_CASE("a line that was not reached, or had no value, is named") {
   session::Delivery delivery;
-  delivery.kind = "watched";
+  delivery.kind = session::DeliveryKind::watched;
   delivery.file = "/home/u/train.py";
   delivery.line = 41;
   delivery.visits = {0};

@@ -56,7 +56,7 @@ TEST_CASE("a stack through Python and native code") {
   CHECK(line.user);
   CHECK(line.location.file == FIXTURE_SOURCE);
   CHECK(line.location.line == fixture::marked_line("inner"));
-  CHECK(line.location.language == "c++");
+  CHECK(line.location.language == symbolize::Language::cplusplus);
   CHECK(line.caller.line == 41);
   CHECK(symbolizer.notes().empty());
 }
@@ -67,7 +67,7 @@ TEST_CASE("a library that was built anew gives no lines and one note") {
   const auto stack = symbolizer.stack(recorded.process(), recorded.site);
   symbolizer.stack(recorded.process(), recorded.site);
   const auto line = symbolizer.true_line(stack, "");
-  CHECK(line.location.language == "python");
+  CHECK(line.location.language == symbolize::Language::python);
   CHECK(line.location.line == 41);
   REQUIRE(symbolizer.notes().size() == 1);
   CHECK(symbolizer.notes()[0].find("built anew") != std::string::npos);
@@ -85,7 +85,7 @@ TEST_CASE("a library without a build-id that was written after the run") {
   };
   CHECK(line().file == FIXTURE_SOURCE);  // when the process ended is not known
   record.clock_last = 5'000'000'000;
-  CHECK(line().language == "python");
+  CHECK(line().language == symbolize::Language::python);
   record.clock_last = 9'000'000'000'000'000'000;
   CHECK(line().file == FIXTURE_SOURCE);
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/location.h"
 
 namespace cudadiag::diagnose {
 

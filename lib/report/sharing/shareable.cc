@@ -1,6 +1,6 @@
-#include "report/shareable.h"
+#include "report/sharing/shareable.h"
 
-#include "report/redaction.h"
+#include "report/sharing/redaction.h"
 
 namespace cudadiag::report {
 

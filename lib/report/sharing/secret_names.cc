@@ -1,4 +1,4 @@
-#include "report/secret_names.h"
+#include "report/sharing/secret_names.h"
 
 #include <algorithm>
 #include <array>

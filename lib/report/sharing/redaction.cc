@@ -1,11 +1,11 @@
-#include "report/redaction.h"
+#include "report/sharing/redaction.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 
 #include "report/json_values.h"
-#include "report/secret_names.h"
+#include "report/sharing/secret_names.h"
 
 namespace cudadiag::report {
 namespace {
@@ -280,7 +280,7 @@ bool is_value_of(std::string_view option, std::string_view word) {
 
 Redaction::Redaction(std::vector<std::string> homes, std::vector<std::string> users, std::vector<std::string> hosts)
     : homes_(std::move(homes)), users_(std::move(users)), hosts_(std::move(hosts)) {
-  // A host is called by its first label too.
+  // Text may name a host by its first label alone.
   for (std::size_t i = hosts_.size(); i-- > 0;) {
     const std::size_t dot = hosts_[i].find('.');
     if (dot != std::string::npos) hosts_.push_back(hosts_[i].substr(0, dot));

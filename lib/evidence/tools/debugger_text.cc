@@ -1,4 +1,4 @@
-#include "evidence/debugger_text.h"
+#include "evidence/tools/debugger_text.h"
 
 #include <fmt/core.h>
 
@@ -8,11 +8,10 @@
 
 #include "base/demangle.h"
 #include "base/trimmed.h"
+#include "evidence/tools/tool_text.h"
 
 namespace cudadiag::evidence {
 namespace {
-
-constexpr std::size_t kLongestPart = 4096;
 
 template <typename Number>
 std::optional<Number> number(std::string_view text, int base = 10) {
@@ -22,8 +21,6 @@ std::optional<Number> number(std::string_view text, int base = 10) {
   return value;
 }
 
-std::string kept(std::string_view text) { return std::string(base::trimmed(text).substr(0, kLongestPart)); }
-
 // The text after `mark`; nothing if the mark is not there.
 std::optional<std::string_view> after(std::string_view text, std::string_view mark) {
   const std::size_t at = text.find(mark);
@@ -31,38 +28,11 @@ std::optional<std::string_view> after(std::string_view text, std::string_view ma
   return text.substr(at + mark.size());
 }
 
-// "0x7f21277a0a70" at the start of `text`, which loses it.
-std::optional<std::uint64_t> take_address(std::string_view& text) {
-  if (!text.starts_with("0x")) return std::nullopt;
-  const std::size_t end = std::min(text.find_first_not_of("0123456789abcdefABCDEF", 2), text.size());
-  const auto value = number<std::uint64_t>(text.substr(2, end - 2), 16);
-  text.remove_prefix(end);
-  return value;
-}
-
-// "(2,1,1)" at the start of `text`, which loses it.
-std::optional<Dim3> take_dimensions(std::string_view& text) {
-  const std::size_t close = text.find(')');
-  if (!text.starts_with('(') || close == std::string_view::npos) return std::nullopt;
-  std::string_view inside = text.substr(1, close - 1);
-  text.remove_prefix(close + 1);
-  Dim3 found{};
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const std::size_t comma = i + 1 < found.size() ? inside.find(',') : inside.size();
-    if (comma == std::string_view::npos) return std::nullopt;
-    const auto value = number<std::uint32_t>(inside.substr(0, comma));
-    if (!value) return std::nullopt;
-    found[i] = *value;
-    inside.remove_prefix(std::min(inside.size(), comma + 1));
-  }
-  return found;
-}
-
 DebuggerLine place(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return {};
   const auto line = number<std::uint32_t>(base::trimmed(text.substr(colon + 1)));
-  return line ? DebuggerLine{kept(text.substr(0, colon)), *line} : DebuggerLine{};
+  return line ? DebuggerLine{taken_part(text.substr(0, colon)), *line} : DebuggerLine{};
 }
 
 class Reader {
@@ -103,7 +73,7 @@ class Reader {
   }
 
   void set_exception(std::string_view name) {
-    if (found_.exception.empty()) found_.exception = kept(name);
+    if (found_.exception.empty()) found_.exception = taken_part(name);
   }
 
   // "0x7fff20cd8fb0  kernel<64>(char const*)  (common.cuh:692)"; name and line may be missing.
@@ -143,7 +113,7 @@ class Reader {
     const std::size_t launch = frame.find("<<<(");
     if (launch == std::string_view::npos || !found_.kernel.empty()) return;
     const std::string_view name = base::trimmed(frame.substr(0, launch));
-    found_.kernel = kept(name.starts_with("in ") ? name.substr(3) : name);
+    found_.kernel = taken_part(name.starts_with("in ") ? name.substr(3) : name);
     frame.remove_prefix(launch + 3);
     found_.grid = take_dimensions(frame);
     // A cluster may stand between the two.
@@ -187,7 +157,7 @@ std::string text_of(std::uint64_t pc) { return fmt::format("{:#x}", pc); }
 
 class Comparison {
  public:
-  CrossCheck run(const Failure& failure, const DebuggerTestimony& debugger) {
+  CrossCheck run(const DumpedFailure& failure, const DebuggerTestimony& debugger) {
     if (failure.exception != 0 && !debugger.exception.empty()) {
       tell("exception", failure.exception_name, debugger.exception, failure.exception_name == debugger.exception);
     }
@@ -213,8 +183,8 @@ class Comparison {
     if (here && there) tell(field, text_of(*here), text_of(*there), *here == *there);
   }
 
-  // Like with like: the instruction that failed, or else the one at which the thread stands.
-  void compare_places(const Failure& failure, const DebuggerTestimony& debugger) {
+  // Compares the failing instructions, or else the instructions at which the thread stopped.
+  void compare_places(const DumpedFailure& failure, const DebuggerTestimony& debugger) {
     if (!failure.witness) return;
     const bool failed = *failure.witness != PcWitness::thread;
     const CodePlace* stands = !failed ? &failure.place : failure.stands ? &*failure.stands : nullptr;
@@ -256,11 +226,11 @@ std::string listed(const std::vector<std::string>& words) {
 
 DebuggerTestimony debugger_testimony(std::string_view output) { return Reader().read(output); }
 
-CrossCheck cross_check(const Failure& failure, const DebuggerTestimony& debugger) {
+CrossCheck cross_check(const DumpedFailure& failure, const DebuggerTestimony& debugger) {
   return Comparison().run(failure, debugger);
 }
 
-DebuggerWitness debugger_witness(const std::optional<Failure>& failure, std::string_view output,
+DebuggerWitness debugger_witness(const std::optional<DumpedFailure>& failure, std::string_view output,
                                  const std::string& ended) {
   DebuggerWitness witness;
   if (!ended.empty()) {

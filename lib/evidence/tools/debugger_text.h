@@ -22,7 +22,7 @@ struct DebuggerLine {
 
 struct DebuggerTestimony {
   std::string exception;                      // "Warp Illegal Address"
-  std::optional<std::uint64_t> error_pc, pc;  // of the instruction that failed; at which the thread stands
+  std::optional<std::uint64_t> error_pc, pc;  // of the failing instruction; at which the thread stopped
   DebuggerLine error_line, line;              // likewise
   std::string kernel;                         // as the debugger writes it: demangled, with or without parameters
   std::optional<Dim3> grid, block_dim, block, thread;
@@ -44,7 +44,7 @@ struct CrossCheck {
 };
 
 // Field by field; what only one of the two knows is not compared.
-CrossCheck cross_check(const Failure& failure, const DebuggerTestimony& debugger);
+CrossCheck cross_check(const DumpedFailure& failure, const DebuggerTestimony& debugger);
 
 // The result of asking the debugger.
 struct DebuggerWitness {
@@ -53,7 +53,7 @@ struct DebuggerWitness {
 };
 
 // `ended`: how the debugger failed, "signal 6"; empty if it ended well.
-DebuggerWitness debugger_witness(const std::optional<Failure>& failure, std::string_view output,
+DebuggerWitness debugger_witness(const std::optional<DumpedFailure>& failure, std::string_view output,
                                  const std::string& ended);
 
 // As sentences: "cuda-gdb agrees: exception, kernel", "cuda-gdb differs: line cases.cu:17, here cases.cu:16".

@@ -1,4 +1,4 @@
-#include "evidence/assertion_text.h"
+#include "evidence/tools/assertion_text.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -44,7 +44,7 @@ std::optional<Dim3> dimensions(std::string_view text) {
   return found;
 }
 
-// Other output often stands before it on the same line: a progress bar, the tag of a rank.
+// Other output often precedes it on the same line: a progress bar, the tag of a rank.
 std::string_view without_foreign_start(std::string_view file) {
   for (const std::string_view mark : {" /", ":/", "]/", ">/", "|/"}) {
     if (const std::size_t at = file.rfind(mark); at != std::string_view::npos) file.remove_prefix(at + 1);

@@ -1,4 +1,4 @@
-#include "evidence/sanitizer_text.h"
+#include "evidence/tools/sanitizer_text.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/trimmed.h"
+#include "evidence/tools/tool_text.h"
 
 namespace cudadiag::evidence {
 namespace {
@@ -17,17 +18,8 @@ namespace {
 using Dim3 = std::array<std::uint32_t, 3>;
 
 constexpr std::string_view kPrefix = "=========";
-constexpr std::size_t kLongestPart = 4096;
 
 constexpr std::string_view kMargin = " \r";
-
-std::string kept(std::string_view text) { return std::string(base::trimmed(text, kMargin).substr(0, kLongestPart)); }
-
-bool take(std::string_view& text, std::string_view start) {
-  if (!text.starts_with(start)) return false;
-  text.remove_prefix(start.size());
-  return true;
-}
 
 // "4,194,304" or "4194304" at the start of `text`, which loses it.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
@@ -39,27 +31,6 @@ std::optional<std::uint64_t> take_number(std::string_view& text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   return digits.empty() || error != std::errc() ? std::nullopt : std::optional(value);
-}
-
-std::optional<std::uint64_t> take_address(std::string_view& text) {
-  if (!take(text, "0x")) return std::nullopt;
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  if (error != std::errc()) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return value;
-}
-
-// "(31,0,0)" at the start of `text`, which loses it.
-std::optional<Dim3> take_dimensions(std::string_view& text) {
-  Dim3 found{};
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    if (!take(text, i == 0 ? "(" : ",")) return std::nullopt;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), found[i]);
-    if (error != std::errc()) return std::nullopt;
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  }
-  return take(text, ")") ? std::optional(found) : std::nullopt;
 }
 
 struct Place {
@@ -76,7 +47,7 @@ bool read_line(std::string_view text, Place& place) {
   std::uint32_t line = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), line);
   if (error != std::errc() || end != digits.data() + digits.size()) return false;
-  place.file = kept(text.substr(0, colon));
+  place.file = taken_part(text.substr(0, colon));
   place.line = line;
   return true;
 }
@@ -86,10 +57,10 @@ void read_old_place(std::string_view text, Place& place) {
   for (std::size_t colon = text.find(':'); colon != std::string_view::npos; colon = text.find(':', colon + 1)) {
     const std::size_t end = text.find(':', colon + 1);
     if (end == std::string_view::npos || !read_line(text.substr(0, end), place)) continue;
-    place.function = kept(text.substr(end + 1));
+    place.function = taken_part(text.substr(end + 1));
     return;
   }
-  place.function = kept(text);
+  place.function = taken_part(text);
 }
 
 // Parses the text after "at " or "Device Frame:".
@@ -109,10 +80,10 @@ Place place_of(std::string_view text) {
   }
   const std::size_t plus = text.rfind("+0x");
   if (plus == std::string_view::npos) {
-    place.function = kept(text);
+    place.function = taken_part(text);
     return place;
   }
-  place.function = kept(text.substr(0, plus));
+  place.function = taken_part(text.substr(0, plus));
   text.remove_prefix(plus + 1);
   place.offset = take_address(text).value_or(0);
   if (take(text, " in ")) read_line(text, place);
@@ -140,7 +111,7 @@ class Reader {
     if (take(line, "ERROR SUMMARY: ")) {
       log_.errors = take_number(line);
     } else if (line.starts_with("Error: ") || line.starts_with("Internal Sanitizer Error")) {
-      if (log_.complaint.empty()) log_.complaint = kept(line);
+      if (log_.complaint.empty()) log_.complaint = taken_part(line);
     } else if (take(line, "at ")) {
       if (open_) access_place(place_of(line));
     } else if (take(line, "by thread ")) {
@@ -161,15 +132,15 @@ class Reader {
   // "Invalid __global__ write of size 4 bytes"
   void begin_record(std::string_view line) {
     open_ = true;
-    access_.headline = kept(line);
+    access_.headline = taken_part(line);
     if (!take(line, "Invalid __")) return;
     const std::size_t space = line.find("__ "), of = line.find(" of size ");
     if (space == std::string_view::npos || of == std::string_view::npos || of < space + 3) return;
     std::string_view size = line.substr(of + 9);
     const auto bytes = take_number(size);
     if (!bytes) return;
-    access_.space = kept(line.substr(0, space));
-    access_.mode = kept(line.substr(space + 3, of - space - 3));
+    access_.space = taken_part(line.substr(0, space));
+    access_.mode = taken_part(line.substr(space + 3, of - space - 3));
     access_.bytes = *bytes;
   }
 
@@ -192,7 +163,7 @@ class Reader {
 
   void read_address(std::string_view line) {
     access_.address = take_address(line);
-    if (take(line, " is ")) access_.problem = kept(line);
+    if (take(line, " is ")) access_.problem = taken_part(line);
   }
 
   // "13 bytes after the nearest allocation at 0x7f0000000000 of size 4,096 bytes"
@@ -246,7 +217,7 @@ std::string relation(const InvalidAccess& access) {
     return (over ? "reaching past the end of the " : "inside the ") + it;
   }
   const std::uint64_t past = at - begin - size;
-  return past == 0 ? "right behind the " + it : bytes_of(past) + " past the " + it;
+  return past == 0 ? "right after the " + it : bytes_of(past) + " past the " + it;
 }
 
 }  // namespace

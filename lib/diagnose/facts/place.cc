@@ -1,4 +1,4 @@
-#include "diagnose/place.h"
+#include "diagnose/facts/place.h"
 
 #include <fmt/core.h>
 
@@ -9,6 +9,14 @@
 #include "symbolize/pseudo_files.h"
 
 namespace cudadiag::diagnose {
+
+bool same_line(const Location& a, const Location& b) {
+  if (a.line != b.line || a.file != b.file) return false;
+  if (a.line > 0) return true;
+  const Location &x = a.nearest(), &y = b.nearest();
+  return !a.function.empty() && a.function == b.function && a.module == b.module && x.line == y.line &&
+         x.file == y.file;
+}
 
 std::string_view path_inside(std::string_view file, std::string_view directory) {
   if (directory.ends_with('/')) directory.remove_suffix(1);

@@ -1,0 +1,88 @@
+// The subjects of notes: stable words for programs that read a report. The recorder's own notes have words as well.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace cudadiag::analyse {
+
+enum class NoteCode : std::uint8_t {
+  other,  // of a recorder that knows a word which this program does not
+  // Functions that the recorder had to leave out.
+  arguments_not_read,
+  core_dump_off,
+  cupti_held,
+  cupti_not_found,
+  cupti_refused,
+  driver_not_found,
+  forward_lines_off,
+  graph_not_marked,
+  graph_refused,
+  hooks_refused,
+  markers_refused,
+  modules_not_kept,
+  python_hook,
+  python_hook_off,
+  python_off,
+  python_stacks_off,
+  recorder_disabled,
+  wait_given_up,
+  wait_left_out,
+  window_not_read,
+  // Gaps in a record.
+  area_damaged,
+  errors_dropped,
+  held_dropped,
+  interns_dropped,
+  log_cut,
+  log_lost,
+  markers_failed,
+  markers_off,
+  nothing_recorded,
+  operations_dropped,
+  rerun_lost,
+  sites_dropped,
+  streams_dropped,
+  // How a run went on and ended.
+  cut_off,  // at work, since another process had ended
+  error_handled,
+  killed_at_work,
+  launcher,
+  mps,
+  outlived,  // processes went on after the command
+  ranks_part,
+  unfinished,
+  unrelated_end,
+  // Facts besides the findings.
+  assertion_printed,
+  checks_ended,
+  cuda_after_fork,
+  cuda_gdb,
+  device_disagrees,
+  foreign_session,
+  launch_blocking,
+  launch_blocking_late,
+  races_dismissed,
+  races_forgotten,
+  races_gap,
+  races_unjudged,
+  races_unlisted,
+  sanitizer_differs,
+  sanitizer_elsewhere,
+  source_changed,
+  source_newer,
+  symbols,
+  values_disturb,
+};
+
+// "error-handled"
+std::string_view word(NoteCode code);
+// NoteCode::other: no code has this word.
+NoteCode note_code(std::string_view word);
+
+// CUPTI was not to be had.
+constexpr bool is_about_cupti(NoteCode code) {
+  return code == NoteCode::cupti_held || code == NoteCode::cupti_not_found || code == NoteCode::cupti_refused;
+}
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,54 @@
+// Why an answer is what it is: clauses in the order in which they were found. Each step adds its own, so that a later
+// state of a session can be compared with an earlier one.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cudadiag::analyse {
+
+class Reasons {
+ public:
+  Reasons() = default;
+  Reasons(std::string first) : clauses_{std::move(first)} {}        // NOLINT: an assignment replaces all clauses
+  Reasons(const char* first) : Reasons(std::string(first)) {}       // NOLINT
+  Reasons(std::string_view first) : Reasons(std::string(first)) {}  // NOLINT
+
+  void add(std::string clause) { clauses_.push_back(std::move(clause)); }
+  // To the clause that was added last.
+  void append(std::string_view text) {
+    if (clauses_.empty()) clauses_.emplace_back();
+    clauses_.back() += text;
+  }
+  // To the first one.
+  void prepend(const std::string& text) {
+    if (clauses_.empty()) clauses_.emplace_back();
+    clauses_.front().insert(0, text);
+  }
+
+  bool empty() const { return clauses_.empty(); }
+  std::string text() const { return joined(0); }
+  // The clauses that were added to those of `before`; all of them if they do not begin as `before` does.
+  std::string text_since(const Reasons& before) const {
+    const auto& old = before.clauses_;
+    const bool grew = old.size() <= clauses_.size() && std::equal(old.begin(), old.end(), clauses_.begin());
+    return joined(grew ? old.size() : 0);
+  }
+
+  bool operator==(const Reasons&) const = default;
+  friend bool operator==(const Reasons& reasons, std::string_view text) { return reasons.text() == text; }
+
+ private:
+  std::string joined(std::size_t from) const {
+    std::string text;
+    for (std::size_t i = from; i < clauses_.size(); ++i) text += (text.empty() ? "" : "; ") + clauses_[i];
+    return text;
+  }
+
+  std::vector<std::string> clauses_;
+};
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,13 @@
+// The parties of a hang: what an operation waits for, and where the ranks of a job part.
+#pragma once
+
+#include "analyse/hangs/unfinished_work.h"
+
+namespace cudadiag::diagnose {
+
+using WaitsFor = analyse::StreamWait::For;
+
+// `absence`: some ranks have not come to the collective. `none`: all have called as many, alike.
+enum class RanksDifference { none, absence, line, kernel, blocks };
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,21 @@
+// How the address of an access lies to the memory that it was meant for.
+#pragma once
+
+#include <cstdint>
+
+namespace cudadiag::diagnose {
+
+enum class Relation : std::uint8_t {
+  unknown,
+  past_end,
+  before,
+  inside,
+  freed,
+  null,
+  never_allocated,
+  other_device,
+  host,
+  misaligned
+};
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,125 @@
+#include "diagnose/reruns/gain.h"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "analyse/analysis.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+bool same_place(const Location& a, const Location& b) {
+  const bool same = a.file == b.file && a.line == b.line;
+  return same && (a.line > 0 || (a.function == b.function && a.nearest().line == b.nearest().line));
+}
+
+bool was_possible(const Finding& before, const Finding& after) {
+  const auto is_it = [&](const auto& other) { return same_place(other.location, after.location); };
+  if (std::any_of(before.candidates.begin(), before.candidates.end(), is_it)) return true;
+  const bool no_node = before.launch && before.launch->operation == session::Work::graph && !before.launch->graph_node;
+  return no_node && std::any_of(after.related.begin(), after.related.end(), [&](const Related& related) {
+           return related.role == Role::replay && same_place(related.location, before.location);
+         });
+}
+
+// The line that leads was already told; or it was not yet known to have started the thread of the one that was.
+bool leads_as_before(const Finding& before, const Finding& after) {
+  const bool new_start = after.thread_start && !before.thread_start;
+  return same_place(before.location, new_start ? after.thread_start->issued : after.location);
+}
+
+const Finding* counterpart(const Diagnosis& before, const Finding& finding) {
+  const auto found = std::find_if(before.findings.begin(), before.findings.end(), [&](const Finding& other) {
+    return other.pid == finding.pid && other.code == finding.code && analyse::is_asynchronous(other.kind);
+  });
+  return found == before.findings.end() ? nullptr : &*found;
+}
+
+bool is_proof(const Finding& before, const Finding& after) {
+  return after.grade == analyse::Grade::proven && before.grade != analyse::Grade::proven;
+}
+
+void choose_finding(Gain& gain, const Diagnosis& before, const Diagnosis& after) {
+  gain.before = &before.findings.front();
+  gain.after = &after.findings.front();
+  bool any = false;
+  for (const Finding& is : after.findings) {
+    const Finding* was = analyse::is_asynchronous(is.kind) ? counterpart(before, is) : nullptr;
+    if (was == nullptr) continue;
+    if (!any || is_proof(*was, is)) {
+      gain.before = was;
+      gain.after = &is;
+    }
+    if (is_proof(*was, is)) return;
+    any = true;
+  }
+}
+
+bool has_eager_line(const Finding& finding) {
+  return std::any_of(finding.related.begin(), finding.related.end(),
+                     [](const Related& related) { return related.role == Role::eager; });
+}
+
+std::string cause_of(const Finding& finding) { return finding.cause ? finding.cause->text : ""; }
+
+auto wrong_pointers(const Finding& finding) {
+  std::vector<std::tuple<std::string, bool, std::uint64_t>> wrong;
+  for (const Argument& argument : finding.arguments) {
+    if (argument.points_amiss()) wrong.emplace_back(argument.name, argument.allocation->is_freed, argument.past_end());
+  }
+  return wrong;
+}
+
+bool says_more(const Finding& was, const Finding& is) {
+  return was.grade != is.grade || cause_of(was) != cause_of(is) || was.device.has_value() != is.device.has_value() ||
+         was.memory.has_value() != is.memory.has_value() || was.witnesses != is.witnesses ||
+         was.thread_start.has_value() != is.thread_start.has_value() || has_eager_line(was) != has_eager_line(is) ||
+         wrong_pointers(was) != wrong_pointers(is);
+}
+
+// Counts the calls without memory whose allocator a rerun asked.
+auto asked_allocators(const Diagnosis& report) {
+  return std::count_if(report.findings.begin(), report.findings.end(),
+                       [](const Finding& finding) { return finding.memory_use && finding.memory_use->tensors; });
+}
+
+auto failures_in(const Diagnosis& report) {
+  return std::count_if(report.findings.begin(), report.findings.end(),
+                       [](const Finding& finding) { return !is_race(finding); });
+}
+
+}  // namespace
+
+bool is_race(const Finding& finding) { return finding.race.has_value(); }
+
+std::optional<Gain> gain(const Diagnosis& before, const Diagnosis& after) {
+  if (before.findings.empty() || after.findings.empty() || is_race(before.findings.front())) return std::nullopt;
+  Gain gain;
+  choose_finding(gain, before, after);
+  gain.is_proof = is_proof(*gain.before, *gain.after);
+  gain.moved =
+      !leads_as_before(*gain.before, *gain.after) || !leads_as_before(before.findings.front(), after.findings.front());
+  gain.narrowed = gain.moved && was_possible(*gain.before, *gain.after);
+  gain.elsewhere = failures_in(after) > failures_in(before);
+  gain.says_more = says_more(*gain.before, *gain.after) || asked_allocators(before) != asked_allocators(after);
+  return gain;
+}
+
+bool same_races(const Diagnosis& before, const Diagnosis& after) {
+  const auto key = [](const Finding& finding) {
+    const Location& at = finding.location;
+    return std::tuple(finding.race->possible, at.file, at.line, at.function);
+  };
+  std::vector<decltype(key(before.findings.front()))> were, are;
+  for (const Finding& finding : before.findings) {
+    if (is_race(finding)) were.push_back(key(finding));
+  }
+  for (const Finding& finding : after.findings) {
+    if (is_race(finding)) are.push_back(key(finding));
+  }
+  return were == are;
+}
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,191 @@
+#include "report/rerun_text.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "analyse/analysis.h"
+#include "diagnose/facts/place.h"
+#include "diagnose/reruns/witnesses.h"
+#include "diagnose/words.h"
+#include "report/race_text.h"
+
+namespace cudadiag::report {
+namespace {
+
+using diagnose::Diagnosis;
+using diagnose::Finding;
+using diagnose::Gain;
+using diagnose::PassLine;
+using session::CutShort;
+using session::PassKind;
+using Outcome = analyse::Rerun::Outcome;
+
+// "train.py:41"
+std::string place_of(const Finding& finding) {
+  const diagnose::Location& at = finding.location;
+  if (at.line == 0 && !at.function.empty()) return at.function;
+  if (at.file.empty()) return diagnose::place(at, "");
+  return fmt::format("{}:{}", std::filesystem::path(at.file).filename().string(), at.line);
+}
+
+template <typename Predicate>
+bool any_pass(const Diagnosis& report, Predicate predicate) {
+  return std::any_of(report.passes.begin(), report.passes.end(), predicate);
+}
+
+bool is_confirm(const PassLine& pass) { return pass.kind == PassKind::confirm; }
+
+// "a rerun (3.2 s)"; empty if none waited for anything.
+std::string reruns_text(const Diagnosis& after) {
+  const auto reruns = std::count_if(after.passes.begin(), after.passes.end(), is_confirm);
+  if (reruns == 0) return "";
+  double seconds = 0;
+  for (const PassLine& pass : after.passes) seconds += is_confirm(pass) ? pass.seconds : 0;
+  const std::string runs = reruns == 1 ? "a rerun" : fmt::format("{} reruns", reruns);
+  return fmt::format("{} ({})", runs, diagnose::duration(seconds));
+}
+
+// "confirmed by a rerun (3.2 s): train.py:41  [proven]"
+std::string proof_text(const Diagnosis& after, const Finding& finding) {
+  const bool by_waiting =
+      any_pass(after, [](const PassLine& pass) { return is_confirm(pass) && pass.judged == Outcome::proven; });
+  const bool has_dump = any_pass(after, [](const PassLine& pass) { return pass.dump == diagnose::DumpState::read; });
+  std::string by = reruns_text(after);
+  if (!by_waiting && has_dump && finding.device) by = "the GPU core dump of a rerun";
+  if (by.empty()) return "";
+  return fmt::format("confirmed by {}: {}  [{}]", by, place_of(finding), diagnose::word(finding.grade));
+}
+
+// "2 reruns (6.4 s): did not fail; the first answer remains  [bracketed]"
+std::string no_proof_text(const Diagnosis& after, const Finding& finding, const std::string& session) {
+  const std::string runs = reruns_text(after);
+  if (runs.empty()) return "";
+  const PassLine& last = *std::find_if(after.passes.rbegin(), after.passes.rend(), is_confirm);
+  if (last.ended_at_that) {
+    const std::string allow =
+        after.session.empty() ? "" : "; to allow it: " + diagnose::bisect_command(session, after.input_read);
+    return fmt::format("not confirmed: {} {}{}", runs, last.outcome, allow);
+  }
+  const bool interrupted = last.cut_short == CutShort::interrupted, too_long = last.cut_short == CutShort::time_limit;
+  const bool gave_up = last.judged == Outcome::given_up;
+  const std::string options = too_long ? "--time-limit SECONDS" : gave_up ? "--wait-limit SECONDS" : "";
+  const std::string later = (interrupted || too_long || gave_up) && !after.session.empty()
+                                ? "; to prove it: " + diagnose::bisect_command(session, after.input_read, options)
+                                : "";
+  const std::string which = &finding == &after.findings.front() ? "" : " for " + place_of(finding);
+  return fmt::format("{}: {}; the first answer{} remains  [{}]{}", runs, last.outcome, which,
+                     diagnose::word(finding.grade), later);
+}
+
+}  // namespace
+
+RerunText::RerunText(Diagnosis before, std::string session, TextOptions options)
+    : before_(std::move(before)), session_(std::move(session)), options_(options) {}
+
+void RerunText::say(std::string text) {
+  if (!text.empty()) messages_.push_back({RerunMessage::Kind::sentence, std::move(text)});
+}
+
+void RerunText::write(const Diagnosis& after, bool apart) {
+  messages_.push_back({RerunMessage::Kind::report, (apart ? "\n" : "") + write_text(after, options_)});
+}
+
+void RerunText::tell_new_line(const Gain& gain, const Diagnosis& after) {
+  const char* how = gain.narrowed ? "narrows" : "corrects";
+  say(gain.moved ? fmt::format("a rerun {} the first answer: {}  [{}]", how, place_of(*gain.after),
+                               diagnose::word(gain.after->grade))
+                 : proof_text(after, *gain.after));
+  told_proof_ = true;
+}
+
+std::string RerunText::proof(const Diagnosis& now) {
+  const auto gain = told_proof_ ? std::nullopt : diagnose::gain(before_, now);
+  if (!gain || !gain->is_proof) return "";
+  tell_new_line(*gain, now);
+  std::string text = messages_.empty() ? "" : messages_.back().text;
+  messages_.clear();
+  return text;
+}
+
+void RerunText::tell_what_is_left_open(const Gain& gain, const Diagnosis& after) {
+  const Finding& answer = *gain.after;
+  if (is_quiet()) return;
+  const bool unfinished =
+      any_pass(after, [](const PassLine& pass) { return pass.dump == diagnose::DumpState::unfinished; });
+  if (!answer.device && unfinished) {
+    const std::string sanitize = diagnose::bisect_command(session_, after.input_read, "--sanitize");
+    say("on the GPU: line, block and thread are not known, as " + answer.device_unknown +
+        (diagnose::memcheck_may_tell(answer) ? "; " + sanitize + " may show them (needs compute-sanitizer)" : ""));
+  }
+  if (any_pass(after, [](const PassLine& pass) {
+        return pass.kind == PassKind::eager && pass.judged == Outcome::did_not_fail;
+      })) {
+    say("a rerun without torch.compile did not fail");
+  }
+  // The rerun of a hang is for its dump.
+  if (answer.grade == analyse::Grade::proven || answer.kind == analyse::Kind::hang) return;
+  say(answer.because.text_since(gain.before->because));
+}
+
+void RerunText::tell_failure(const Gain& gain, const Diagnosis& after) {
+  if (!told_proof_) {
+    if (gain.moved || gain.is_proof) {
+      tell_new_line(gain, after);
+    } else {
+      say(gain.elsewhere ? "a rerun failed elsewhere:" : no_proof_text(after, *gain.after, session_));
+    }
+  }
+  const bool new_place = gain.moved || gain.elsewhere;
+  if (!new_place && !gain.says_more) return tell_what_is_left_open(gain, after);
+  // With -q the one line of the proof is the whole report.
+  if (!is_quiet() || new_place) write(after, !is_quiet());
+}
+
+// A line for each race that a rerun explained, or the whole report again if it found other races.
+void RerunText::tell_races(const Diagnosis& after) {
+  constexpr std::size_t kMost = 5;
+  const auto pass = std::find_if(after.passes.rbegin(), after.passes.rend(),
+                                 [](const PassLine& line) { return line.kind == PassKind::races; });
+  if (pass == after.passes.rend()) return;
+  const std::string rerun = fmt::format("a rerun ({})", diagnose::duration(pass->seconds));
+  const bool any = std::any_of(after.findings.begin(), after.findings.end(), diagnose::is_race);
+  if (!diagnose::same_races(before_, after)) {
+    say(rerun + " tells more about the races:");
+    any ? write(after, false) : say("by the schemas of PyTorch's operators, there is no race");
+    return;
+  }
+  if (is_quiet()) return;
+  std::size_t told = 0;
+  for (const Finding& finding : after.findings) {
+    if (!diagnose::is_race(finding)) continue;
+    if (told == kMost) return say("cudadiag report has the tensors of the others");
+    std::string text;
+    for (const std::string& line : race_tensors(*finding.race)) text += (text.empty() ? "" : "; ") + line;
+    if (text.empty()) text = finding.race->rerun;
+    if (text.empty()) continue;
+    say(fmt::format("{}: {}  [{}]", place_of(finding), text, diagnose::word(finding.grade)));
+    ++told;
+  }
+  if (!any) {
+    const auto open = std::find_if(after.notes.begin(), after.notes.end(), [](const analyse::Note& note) {
+      return note.code == analyse::NoteCode::races_unjudged;
+    });
+    return say(rerun + (open == after.notes.end()
+                            ? " finds no race: by the schemas of their operators, all of them read"
+                            : " cannot tell: " + open->text));
+  }
+  if (told == 0) say(rerun + " could not name the tensors that race");
+}
+
+std::vector<RerunMessage> RerunText::finish(const Diagnosis& after) {
+  if (after.passes.size() <= before_.passes.size()) return {};
+  tell_races(after);
+  if (const auto gain = diagnose::gain(before_, after)) tell_failure(*gain, after);
+  say(fmt::format("the command ran {} times in all", after.passes.size()));
+  return std::exchange(messages_, {});
+}
+
+}  // namespace cudadiag::report

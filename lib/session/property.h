@@ -1,0 +1,39 @@
+// Facts about a process, each written once: the recorder stores keys and values as text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "session/process_record.h"
+
+namespace cudadiag::session {
+
+enum class Property : std::uint8_t {
+  argv,  // words, each ended by a zero byte
+  cuda,  // version of the driver's API
+  cupti,
+  cupti_path,
+  cwd,
+  exe,
+  forked_at,    // id of the site that forked last
+  forked_from,  // "4711 12": the parent, and its site
+  host,
+  late_launch_blocking,  // CUDA_LAUNCH_BLOCKING, set after CUDA had started
+  launch_blocking,       // CUDA_LAUNCH_BLOCKING
+  left_at_work,          // pids of processes that worked when this one ended
+  mps,
+  python,  // version
+  python_hook,
+  rank,
+  watched_by,  // "hooks" or "cupti"
+};
+
+bool has(const ProcessRecord& record, Property property);
+// Empty: the process has not told it.
+const std::string& value_of(const ProcessRecord& record, Property property);
+
+// PCI bus id and name of a device, by the process's own number; empty: not told.
+const std::string& pci_bus_id(const ProcessRecord& record, std::size_t device);
+const std::string& device_name(const ProcessRecord& record, std::size_t device);
+
+}  // namespace cudadiag::session

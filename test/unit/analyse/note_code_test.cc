@@ -1,0 +1,26 @@
+#include "analyse/note_code.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+namespace cudadiag::analyse {
+namespace {
+
+TEST_CASE("each code of a note has a word of its own, which names it") {
+  std::set<std::string_view> words;
+  for (int value = 0; value <= static_cast<int>(NoteCode::values_disturb); ++value) {
+    const NoteCode code = static_cast<NoteCode>(value);
+    CHECK_FALSE(word(code).empty());
+    CHECK(note_code(word(code)) == code);
+    CHECK(words.insert(word(code)).second);
+  }
+}
+
+TEST_CASE("a word that is not ours names no code") {
+  CHECK(note_code("") == NoteCode::other);
+  CHECK(note_code("\x1b[2J") == NoteCode::other);
+}
+
+}  // namespace
+}  // namespace cudadiag::analyse
