@@ -21,12 +21,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   test::put_on_paper(session);
   // A rerun that shows the same, and names what it can.
   session::Process again = session.processes.front();
-  for (const char* kind : {"operator", "results", "line"}) {
+  using session::DeliveryKind;
+  for (const DeliveryKind kind : {DeliveryKind::call, DeliveryKind::results, DeliveryKind::line}) {
     session::Delivery& told = again.deliveries.emplace_back();
     told.kind = kind;
     told.op = "aten::add_";
     told.tid = again.record.threads.empty() ? 0 : again.record.threads.front().tid;
-    told.ticks = *kind == 'r' ? ~std::uint64_t{0} : 0;
+    told.ticks = kind == DeliveryKind::results ? ~std::uint64_t{0} : 0;
     session::DeliveredValue& value = told.values.emplace_back();
     value.pointer = 4096;
     value.bytes = ~std::uint64_t{0};

@@ -13,13 +13,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const evidence::InvalidAccess& access : log.accesses) evidence::sentence(access);
     return 0;
   }
-  evidence::Failure failure;
+  evidence::DumpedFailure failure;
   failure.exception_name = "Warp Illegal Address";
   failure.kernel = "_Z4fillPii";
   failure.block = failure.thread = failure.grid = failure.block_dim = evidence::Dim3{};
   failure.place.pc = 0x7f0000001010;
   failure.place.lines = {{"_Z4fillPii", "/src/cases.cu", 17}};
-  for (const auto& known : {std::optional(failure), std::optional<evidence::Failure>()}) {
+  for (const auto& known : {std::optional(failure), std::optional<evidence::DumpedFailure>()}) {
     const evidence::DebuggerWitness witness = evidence::debugger_witness(known, text, "");
     evidence::sentences(witness);
     evidence::outcome(witness);
