@@ -60,7 +60,7 @@ def full_log_gives_way_to_the_recording(machine):
     for note in notes:
         expect_in(f"cudadiag: {note}; free some space", recorded.stderr, "message")
     expect(said["logs"], "", "logs that are left")
-    expect_in("exit 3", said["list"], "list")
+    expect_in("illegal memory access (700)", said["list"], "list")
 
 
 def full_log_leaves_room_on_the_disk(machine):
