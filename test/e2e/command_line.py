@@ -271,7 +271,7 @@ def reader_of_the_latest_session_says_that_a_newer_run_goes_on(machine):
         expect_in(part, shown.stdout, command)
     shutil.rmtree(older)
     for command in ("report", "dump", "bisect"):
-        expect_in("a newer run goes on", machine.cudadiag(command).stderr, command + " without a finished one")
+        expect_in("a newer run has not ended", machine.cudadiag(command).stderr, command + " without a finished one")
     run.communicate("\n")
 
 
