@@ -102,7 +102,8 @@ def pytest_leaves_nothing_of_a_suite_that_loses_no_context(machine):
     _suite(machine, losing=())
     ended = _pytest(machine, interpreter)
     expect((ended.returncode, machine.sessions()), (0, []), ended.stdout + ended.stderr)
-    assert "cudadiag" not in ended.stdout, ended.stdout
+    # pytest names its own file there, in a folder of this test's.
+    assert "cudadiag" not in ended.stdout.replace(str(machine.folder), ""), ended.stdout
 
 
 def github_action_annotates_the_line_and_keeps_the_status(machine):
