@@ -71,6 +71,30 @@ const Parameters& as(const CUpti_CallbackData& data) {
   return *static_cast<const Parameters*>(data.functionParams);
 }
 
+// Puts the wrapper in the place of the address that a look-up has found.
+void give_wrapper(std::uint32_t id, const CUpti_CallbackData& data) {
+  void** given = id == CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress ? as<cuGetProcAddress_params>(data).pfn
+                                                                : as<cuGetProcAddress_v2_params>(data).pfn;
+  if (given != nullptr && *given != nullptr) *given = wrapper_of(*given);
+}
+
+void name_calls(CUpti_CallbackDomain domain, std::span<const EntryPoint> entries) {
+  for (const EntryPoint& entry : entries) {
+    if (*entry.original != nullptr) Passage::name(domain, entry.call, entry.name);
+  }
+}
+
+// Redirects the driver, and watches what is needed before the recorder is there.
+void redirect() {
+  g_redirection = redirect_driver();
+  if (g_redirection.outcome != Redirection::Outcome::done) return;
+  name_calls(CUPTI_CB_DOMAIN_DRIVER_API, driver_entry_points());
+  for (const std::uint32_t call : {CUPTI_DRIVER_TRACE_CBID_cuInit, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress,
+                                   CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2}) {
+    Passage::watch(CUPTI_CB_DOMAIN_DRIVER_API, call);
+  }
+}
+
 bool succeeded(const CUpti_CallbackData& data) {
   return *static_cast<const std::uint32_t*>(data.functionReturnValue) == 0;
 }
@@ -83,25 +107,19 @@ thread_local constinit std::uint32_t t_uid = 0;
 // ---- start
 
 Redirection Hooks::redirect_early(void (*initialised)()) {
-  g_redirection = redirect_driver();
-  if (g_redirection.outcome == Redirection::Outcome::done) {
-    g_initialised = initialised;
-    Passage::watch(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuInit);
-    Passage::watch(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress);
-    Passage::watch(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2);
-  }
+  g_initialised = initialised;
+  redirect();
   return g_redirection;
 }
 
 Redirection Hooks::start(CUpti_CallbackFunc callback, const DriverApi& driver) {
   callback_ = callback;
   driver_ = driver;
-  if (g_redirection.outcome != Redirection::Outcome::done) g_redirection = redirect_driver();
+  if (g_redirection.outcome != Redirection::Outcome::done) redirect();
   if (g_redirection.outcome == Redirection::Outcome::done) {
     redirect_runtime();
+    name_calls(CUPTI_CB_DOMAIN_RUNTIME_API, runtime_entry_points());
     g_hooks = this;
-    Passage::watch(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress);
-    Passage::watch(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2);
   }
   return g_redirection;
 }
@@ -113,11 +131,9 @@ void Hooks::enable(CUpti_CallbackDomain domain, std::uint32_t id) {
 }
 
 std::string_view Hooks::call_name(CUpti_CallbackDomain domain, std::uint32_t id) const {
-  const auto all = domain == CUPTI_CB_DOMAIN_DRIVER_API    ? driver_entry_points()
-                   : domain == CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_entry_points()
-                                                           : std::span<const EntryPoint>();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const EntryPoint& each) { return each.call == id; });
-  return found == all.end() || *found->original == nullptr ? std::string_view() : found->name;
+  const bool of_call = domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API;
+  const char* name = of_call ? Passage::name_of(domain, id) : nullptr;
+  return name == nullptr ? std::string_view() : name;
 }
 
 // ---- contexts
@@ -250,12 +266,9 @@ void Hooks::after(std::uint32_t id, const CUpti_CallbackData& data) {
     case Effect::capture_begins:
       captures_.fetch_add(1);
       break;
-    case Effect::gives_address: {
-      void** given = id == CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress ? as<cuGetProcAddress_params>(data).pfn
-                                                                    : as<cuGetProcAddress_v2_params>(data).pfn;
-      if (given != nullptr && *given != nullptr) *given = wrapper_of(*given);
+    case Effect::gives_address:
+      give_wrapper(id, data);
       break;
-    }
     case Effect::adds_node:
     case Effect::adds_child:
       node_added(id, data.functionParams);
@@ -344,9 +357,9 @@ void Hooks::graph_copied(CUgraph original, CUgraph copy, int depth) {
 
 // ---- a call
 
-Passage::Passage(CUpti_CallbackDomain domain, std::uint32_t call, const char* name, const void* parameters)
+Passage::Passage(CUpti_CallbackDomain domain, std::uint32_t call, const void* parameters)
     : domain_(domain), call_(call) {
-  data_.functionName = name;
+  data_.functionName = name_of(domain, call);
   data_.functionParams = parameters;
   data_.functionReturnValue = &result_;
   data_.symbolName = nullptr;
@@ -373,11 +386,9 @@ std::uint32_t Passage::leave(std::uint32_t result) {
   Hooks* hooks = g_hooks;
   if (!told_) [[unlikely]] {
     // Before the recorder is there.
-    if (call_ == CUPTI_DRIVER_TRACE_CBID_cuInit && result == 0 && g_initialised != nullptr) g_initialised();
-    void** given = call_ == CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress      ? as<cuGetProcAddress_params>(data_).pfn
-                   : call_ == CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2 ? as<cuGetProcAddress_v2_params>(data_).pfn
-                                                                          : nullptr;
-    if (result == 0 && given != nullptr && *given != nullptr) *given = wrapper_of(*given);
+    if (result != 0 || domain_ != CUPTI_CB_DOMAIN_DRIVER_API) return result;
+    if (call_ == CUPTI_DRIVER_TRACE_CBID_cuInit && g_initialised != nullptr) g_initialised();
+    if (kEffects[call_] == Effect::gives_address) give_wrapper(call_, data_);
     return result;
   }
   const bool of_driver = domain_ == CUPTI_CB_DOMAIN_DRIVER_API;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "record/this_thread.h"
@@ -23,10 +24,16 @@ class Passage {
   static void watch(CUpti_CallbackDomain domain, std::uint32_t call) {
     place(domain, call).store(true, std::memory_order_relaxed);
   }
+  // "cuLaunchKernel"; null: no wrapper stands for such a call. Names come before any call is watched.
+  static const char* name_of(CUpti_CallbackDomain domain, std::uint32_t call) {
+    return call < kMostCalls ? names_[index(domain)][call] : nullptr;
+  }
+  static void name(CUpti_CallbackDomain domain, std::uint32_t call, const char* name) {
+    names_[index(domain)][call] = name;
+  }
 
   // ENTER. `parameters` are CUPTI's structure of the call.
-  [[gnu::hot, gnu::noinline]] Passage(CUpti_CallbackDomain domain, std::uint32_t call, const char* name,
-                                      const void* parameters);
+  [[gnu::hot, gnu::noinline]] Passage(CUpti_CallbackDomain domain, std::uint32_t call, const void* parameters);
   // EXIT. `result`, a CUresult or a cudaError_t, is what the program gets.
   [[gnu::hot, gnu::noinline]] std::uint32_t leave(std::uint32_t result);
   Passage(const Passage&) = delete;
@@ -34,10 +41,12 @@ class Passage {
 
  private:
   static std::atomic<bool>& place(CUpti_CallbackDomain domain, std::uint32_t call) {
-    return watched_[domain == CUPTI_CB_DOMAIN_RUNTIME_API ? 1 : 0][call];
+    return watched_[index(domain)][call];
   }
+  static std::size_t index(CUpti_CallbackDomain domain) { return domain == CUPTI_CB_DOMAIN_RUNTIME_API ? 1 : 0; }
 
   inline static constinit std::array<std::array<std::atomic<bool>, kMostCalls>, 2> watched_{};
+  inline static constinit std::array<std::array<const char*, kMostCalls>, 2> names_{};
 
   CUpti_CallbackDomain domain_;
   std::uint32_t call_;

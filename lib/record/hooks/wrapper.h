@@ -1,0 +1,41 @@
+// The function that stands in for one entry point: it tells of the call before and after (passage.h), and calls the
+// library's own function in between.
+#pragma once
+
+#include <cstdint>
+
+#include "record/hooks/entry_points.h"
+#include "record/hooks/passage.h"
+
+namespace cudadiag::record {
+
+// For CUPTI's structure of a call without arguments, which has none.
+struct NoParameters {};
+
+template <CUpti_CallbackDomain kDomain, std::uint32_t kCall, typename Parameters, typename Function>
+struct Wrapper;
+
+template <CUpti_CallbackDomain kDomain, std::uint32_t kCall, typename Parameters, typename Result,
+          typename... Arguments>
+struct Wrapper<kDomain, kCall, Parameters, Result (*)(Arguments...)> {
+  // Written once, before the wrapper is handed out.
+  static inline constinit void* original = nullptr;
+
+  static Result call(Arguments... arguments) {
+    const auto function = reinterpret_cast<Result (*)(Arguments...)>(original);
+    if (!Passage::is_watched(kDomain, kCall)) return function(arguments...);
+    // CUPTI's structures have the arguments in their order.
+    Parameters parameters{arguments...};
+    Passage passage(kDomain, kCall, &parameters);
+    return static_cast<Result>(passage.leave(function(arguments...)));
+  }
+};
+
+// Written out, so that the table of all entry points is made by the compiler and not when the recorder is loaded.
+#define CUDADIAG_ENTRY_POINT(name, domain, id, parameters, function)                               \
+  {                                                                                                \
+    name, id, reinterpret_cast<void*>(&Wrapper<domain, id, parameters, decltype(function)>::call), \
+        &Wrapper<domain, id, parameters, decltype(function)>::original                             \
+  }
+
+}  // namespace cudadiag::record
