@@ -13,6 +13,8 @@
 #include <memory>
 #include <string_view>
 
+#include "base/write_all.h"
+
 namespace cudadiag::evidence {
 namespace {
 
@@ -51,17 +53,6 @@ class Mapping {
 
 std::string why() { return std::strerror(errno); }
 
-bool write_all(int file, const char* data, std::size_t size) {
-  while (size > 0) {
-    const ssize_t written = ::write(file, data, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    data += written;
-    size -= static_cast<std::size_t>(written);
-  }
-  return true;
-}
-
 // Unpacks into `to`; an archive that ends early gives what it has.
 std::variant<std::uint64_t, Unreadable> unpack(const OpenFile& from, const OpenFile& to, const std::string& name,
                                                std::uint64_t limit) {
@@ -81,7 +72,7 @@ std::variant<std::uint64_t, Unreadable> unpack(const OpenFile& from, const OpenF
       return Unreadable{name + " unpacks to more than " + std::to_string(limit) + " bytes",
                         "unpack it with gunzip and name the result"};
     }
-    if (!write_all(to.number(), buffer.data(), static_cast<std::size_t>(count))) {
+    if (!base::write_all(to.number(), {buffer.data(), static_cast<std::size_t>(count)})) {
       return Unreadable{name + " cannot be unpacked: " + why(), "unpack it with gunzip and name the result"};
     }
   }

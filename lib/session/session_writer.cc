@@ -12,6 +12,7 @@
 #include <functional>
 #include <utility>
 
+#include "base/write_all.h"
 #include "session/area/sparse_copy.h"
 #include "session/manifest.h"
 #include "session/plain_folder.h"
@@ -99,16 +100,6 @@ std::optional<base::Error> replace_file(const base::FileDescriptor& folder, cons
   if (!file.valid()) return failed("create", path.string() + ".new", error);
   ::unlinkat(folder.get(), draft.c_str(), 0);
   return failed("write", path, error);
-}
-
-bool write_text(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
 }
 
 void point_latest_at(const base::FileDescriptor& root, const std::string& session) {
@@ -268,7 +259,7 @@ std::optional<base::Error> SessionWriter::store_text(const fs::path& file, std::
   }
   if (inside.empty() || !folder.valid()) return failed("write", file, inside.empty() ? EINVAL : errno);
   return replace_file(
-      folder, inside.filename().string(), file, [&](int draft) { return write_text(draft, text); }, lacks_room_);
+      folder, inside.filename().string(), file, [&](int draft) { return base::write_all(draft, text); }, lacks_room_);
 }
 
 std::optional<base::Error> SessionWriter::store_manifest(const Manifest& manifest) {

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "base/file_descriptor.h"
+#include "base/write_all.h"
 #include "report/json.h"
 #include "report/text.h"
 #include "terminal/terminal.h"
@@ -26,33 +27,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Kubernetes shows so much of a termination log.
+// Kubernetes shows at most this much of a termination log.
 constexpr std::size_t kTerminationLog = 4096;
 
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t count = ::write(file, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return true;
-}
-
-// A file of our own that nobody else can read; empty: there is no room.
+// Writes the report to a new file that only this user can read. Returns an empty path if it cannot be written.
 std::string store_report(const diagnose::Diagnosis& report) {
   std::error_code error;
   const fs::path folder = fs::temp_directory_path(error);
   std::string path = (error ? fs::path("/tmp") : folder) / "cudadiag-report-XXXXXX";
   const base::FileDescriptor file(::mkostemp(path.data(), O_CLOEXEC));
   if (file.get() < 0) return "";
-  if (write_all(file.get(), report::write_json(report))) return path;
+  if (base::write_all(file.get(), report::write_json(report))) return path;
   ::unlink(path.c_str());
   return "";
 }
 
-// In a process of its own: starts the command, ends it after its time, and removes the report. Between fork and exec
-// only what a signal handler may do.
+// Runs in a process of its own. Starts the command, kills it after its time, and removes the report. It may call only
+// functions that are safe in a signal handler.
 [[noreturn]] void run_command(const char* command, const char* report) {
   ::setpgid(0, 0);
   const pid_t shell = ::fork();

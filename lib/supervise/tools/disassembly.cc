@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/file_descriptor.h"
+#include "base/write_all.h"
 #include "launch/process.h"
 #include "supervise/tools/toolkit.h"
 
@@ -25,15 +26,6 @@ std::string tool_s_name(const std::string& architecture) {
   const bool plain =
       std::all_of(rest.begin(), rest.end(), [](char c) { return (c >= '0' && c <= '9') || c == 'a' || c == 'f'; });
   return rest.empty() || !plain ? "" : "SM" + rest;
-}
-
-bool write_all(int file, const std::string& text) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t count = ::write(file, text.data() + done, text.size() - done);
-    if (count <= 0) return false;
-    done += static_cast<std::size_t>(count);
-  }
-  return true;
 }
 
 // The line of the tool that begins with the offset: "/*0070*/   LDG.E R5, desc[UR4][R4.64] ;".
@@ -56,7 +48,7 @@ std::string disassembled(const evidence::FunctionCode& code, const std::string& 
   if (tool.empty() || architecture.empty()) return "";
   // A file without a name: nobody else can open it, and it is not left behind.
   const base::FileDescriptor input(::memfd_create("code", MFD_CLOEXEC));
-  if (input.get() < 0 || !write_all(input.get(), code.instructions)) return "";
+  if (input.get() < 0 || !base::write_all(input.get(), code.instructions)) return "";
   const std::string path = fmt::format("/proc/{}/fd/{}", ::getpid(), input.get());
   ToolRun run = run_tool({tool, "-b", architecture, path}, kPatience, relay);
   return run.end.code == 0 && run.output.size() <= kMost ? std::move(run.output) : "";

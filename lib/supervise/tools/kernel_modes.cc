@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/file_descriptor.h"
+#include "base/write_all.h"
 #include "launch/command_path.h"
 #include "launch/environment.h"
 #include "launch/optional_thread.h"
@@ -99,8 +100,7 @@ std::string output_of(const std::vector<std::string>& command) {
 
 std::string disassemble(const std::string& tool, const std::string& architecture, evidence::Bytes code) {
   const base::FileDescriptor input(::memfd_create("code", MFD_CLOEXEC));
-  const std::string_view text = code.all();
-  if (input.get() < 0 || ::write(input.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return "";
+  if (!input.valid() || !base::write_all(input.get(), code.all())) return "";
   return output_of({tool, "-b", architecture, fmt::format("/proc/{}/fd/{}", ::getpid(), input.get())});
 }
 
