@@ -1,4 +1,4 @@
-# What is installed, and the tarball, .deb and .rpm of it. `./dev package` makes these and the wheel.
+# Says what is installed, and packs it as a tarball, .deb and .rpm. `./dev package` makes these and the wheel.
 # The command looks for the recorder in lib/cudadiag beside its own folder.
 install(TARGETS cudadiag DESTINATION bin)
 install(TARGETS cudadiag_record cudadiag_preload DESTINATION lib/cudadiag)

@@ -146,7 +146,7 @@ std::optional<Note> outlived(const std::set<std::uint32_t>& by) {
   if (named > kNamed) names += fmt::format(" and {} more", named - kNamed);
   return Note{NoteCode::outlived,
               named == 1 ? "process " + names +
-                               " goes on after the command has ended, and is no longer watched; to see it "
+                               " continues after the command has ended, and is no longer watched; to see it "
                                "to its end, let the command wait for it"
                          : "processes " + names +
                                " go on after the command has ended, and are no longer watched; to see them "

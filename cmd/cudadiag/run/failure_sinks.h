@@ -1,5 +1,5 @@
-// Those who want to hear of a failure besides the person at the terminal: a command of the user's, the log that
-// Kubernetes shows of an ended container, and the agent of a torchrun job.
+// Tells others of a failure than the person at the terminal: a command of the user, the termination log of a container,
+// and the agent of a torchrun job.
 #pragma once
 
 #include <string>
@@ -21,10 +21,10 @@ class FailureSinks {
   // `options` outlives this.
   explicit FailureSinks(const FailureSinkOptions& options) : options_(options) {}
 
-  // Of the first report with a finding, at once; of later ones nothing. Does not wait for the user's command, which has
-  // the report in the file that CUDADIAG_REPORT names, and is ended after its time.
+  // Acts on the first report that has a finding, and ignores later ones. Starts the user's command without waiting for
+  // it. CUDADIAG_REPORT names the file with the report.
   void tell(const diagnose::Diagnosis& report);
-  // The program has ended badly: the file that TORCHELASTIC_ERROR_FILE names, if the program has left it empty.
+  // Call this if the program ended badly. Writes the file that TORCHELASTIC_ERROR_FILE names, unless the program wrote it.
   static void tell_torchrun(const diagnose::Diagnosis& report);
 
  private:

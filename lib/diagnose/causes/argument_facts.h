@@ -20,7 +20,7 @@ double real(const Number& number);
 std::string subscript(const std::vector<std::int64_t>& index);
 // "12.0 GiB"
 std::string size_text(std::uint64_t bytes);
-// Nothing if the place is not known.
+// Returns nothing if the place is not known.
 void add_place(Facts& facts, const char* name, const std::optional<diagnose::Location>& location,
                const std::string& directory);
 

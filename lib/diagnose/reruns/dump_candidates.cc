@@ -20,7 +20,7 @@ using symbolize::DeviceFailure;
 
 constexpr std::uint32_t kDeviceAssert = 710, kLaunchFailed = 719;
 
-// The error that an exception other than a failed assertion is told as, where it has one of its own.
+// Returns the CUDA error of an exception other than a failed assertion, if that exception has its own error.
 std::optional<std::uint32_t> own_error(const DeviceFailure& exception) {
   constexpr std::pair<std::string_view, std::uint32_t> kErrors[] = {
       {"Illegal Address", 700},     {"MMU Fault", 700},  {"Hardware Stack", 714},
@@ -32,8 +32,8 @@ std::optional<std::uint32_t> own_error(const DeviceFailure& exception) {
   return std::nullopt;
 }
 
-// Whether the exception can be what the error is told of as: those that have an error of their own are told as that,
-// or as the one that names none.
+// Whether CUDA can report this exception as this error. An exception with its own error is reported as that error, or as
+// the general one.
 bool fits(const DeviceFailure& exception, std::uint32_t code) {
   if (exception.assertion || code == kDeviceAssert) return exception.assertion && code == kDeviceAssert;
   const auto own = own_error(exception);

@@ -141,7 +141,7 @@ std::string_view Hooks::call_name(CUpti_CallbackDomain domain, std::uint32_t id)
 void Hooks::meet(CUcontext context, std::uint32_t uid) {
   for (Known& known : contexts_) {
     if (known.context.load(std::memory_order_acquire) != context || known.uid.load() == uid) continue;
-    // Its address is another's now: the end of the one before was not seen.
+    // A new context has this address: the end of the old one was not seen.
     tell(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, context, nullptr, nullptr);
     known.uid.store(uid, std::memory_order_release);
     return;

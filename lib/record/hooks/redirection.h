@@ -4,7 +4,7 @@
 //   these;
 // - addresses that were handed out before lie in the tables of the runtimes and in the GOTs of libraries: they are
 //   replaced there, word by word, in the writable parts of what the process has loaded.
-// What a program keeps elsewhere (on its heap) stays, and its calls are not seen.
+// An address that a program keeps elsewhere, such as on its heap, stays. Calls through it are not seen.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +23,15 @@ struct Redirection {
   std::size_t replaced = 0;  // addresses that had been handed out
 };
 
-// Once a process, from the thread that holds no lock of ours; it asks the dynamic linker and reads /proc/self/pagemap.
+// Call it once a process, with none of our locks held. It asks the dynamic linker and reads /proc/self/pagemap.
 Redirection redirect_driver();
 
-// Likewise for a libcudart.so that the process has, if it has one, after the driver.
+// Does the same for a libcudart.so, if the process has one. Call it after redirect_driver().
 void redirect_runtime();
 
-// The driver's function behind a wrapper; any other address as it is.
+// Returns the function that a wrapper calls, and any other address unchanged.
 void* original_of(void* function);
-// The wrapper of a function of the driver; any other address as it is.
+// Returns the wrapper of a redirected function, and any other address unchanged.
 void* wrapper_of(void* function);
 
 // Has libcuda call `function` where it would call abort(). False: it does not call it by its name.

@@ -95,7 +95,7 @@ TEST_CASE("so does a process that went on after its command, if it had given the
   const Analysis working = cudadiag::analyse::analyse(session);
   CHECK(working.verdict == Verdict::inconclusive);
   CHECK(working.notes.front().text ==
-        "process 4711 goes on after the command has ended, and is no longer watched; to see it to its end, let the "
+        "process 4711 continues after the command has ended, and is no longer watched; to see it to its end, let the "
         "command wait for it");
   process.record.state = wire::area::State::finished;  // between two looks
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
