@@ -110,9 +110,7 @@ bool is_blank(const fs::path& folder) {
 std::pair<std::string, fs::file_time_type> age_of(const fs::path& session) {
   constexpr std::size_t kSecond = 15;  // "20261121-101500"
   std::error_code error;
-  // Not the folder's: `cudadiag list` keeps there what it has read.
-  auto written = fs::last_write_time(session / kManifest, error);
-  if (error) written = fs::last_write_time(session, error);
+  const auto written = fs::last_write_time(session, error);
   return {session.filename().string().substr(0, kSecond), error ? fs::file_time_type::min() : written};
 }
 

@@ -51,8 +51,7 @@ bool is_session(const std::filesystem::path& folder);
 // For what `cudadiag env` prints, or a run that has not failed yet: nothing was recorded to it so far.
 bool is_blank(const std::filesystem::path& folder);
 
-// A greater age is newer. Names tell seconds apart. The time of the manifest tells sessions of one second apart, and the
-// time of the folder those without a manifest.
+// A greater age is newer: names tell seconds apart, the time of the folder those of one second.
 std::pair<std::string, std::filesystem::file_time_type> age_of(const std::filesystem::path& session);
 
 // Sessions in a root, or in all of them, newest first.

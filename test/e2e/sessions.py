@@ -69,11 +69,13 @@ def list_says_what_failed_where_and_keeps_what_it_has_read(machine):
     # Only the manifest says whether the finding is to be made anew.
     folder = machine.state / "cudadiag" / other["name"]
     shutil.rmtree(folder / "record")
-    expect_in("ten_launches.py", machine.cudadiag("list").stdout.splitlines()[2], "what was read before")
-    # Of two sessions of one second, that makes it the newer one.
+    # Of two sessions of one second, a change to its folder makes it the newer one.
+    def row():
+        (found,) = [each for each in machine.cudadiag("list").stdout.splitlines() if "programs/ten_launches.py" in each]
+        return found
+    expect_in(f"  ten_launches.py:{line}  ", row(), "what was read before")
     os.utime(folder / "manifest.json")
-    (row,) = [each for each in machine.cudadiag("list").stdout.splitlines() if "ten_launches.py" in each]
-    expect_in("  exit 3 ", row, "after the manifest was written again")
+    expect_in("  exit 3 ", row(), "after the manifest was written again")
 
 
 def sessions_are_kept_and_removed_by_name(machine):
