@@ -14,9 +14,9 @@
 #include <utility>
 
 #include "record/calls/driver_log.h"
-#include "record/exit_handlers.h"
-#include "record/forks.h"
 #include "record/output/unrecorded.h"
+#include "record/process/exit_handlers.h"
+#include "record/process/forks.h"
 #include "record/recorder.h"
 #include "record/this_thread.h"
 #include "record/uncancelled.h"

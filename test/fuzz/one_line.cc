@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "record/calls/driver_log.h"
+#include "record/operations/threads.h"
 #include "record/rerun/window.h"
 #include "record/this_thread.h"
-#include "record/threads.h"
 #include "session/area/live_place.h"
 #include "supervise/watched_lines.h"
 

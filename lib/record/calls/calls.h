@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "record/streams.h"
+#include "record/operations/streams.h"
 #include "wire/operation.h"
 
 namespace cudadiag::record {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "record/operations/threads.h"
 #include "record/this_thread.h"
-#include "record/threads.h"
 
 namespace cudadiag::record::driver_log {
 

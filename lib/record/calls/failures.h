@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "record/calls/calls.h"
-#include "record/calls/captures.h"
+#include "record/graphs/captures.h"
 #include "record/lock.h"
+#include "record/operations/streams.h"
+#include "record/operations/threads.h"
 #include "record/output/interner.h"
-#include "record/streams.h"
-#include "record/threads.h"
 #include "wire/error.h"
 
 namespace cudadiag::record {

@@ -4,8 +4,8 @@
 
 #include "record/calls/calls.h"
 #include "record/calls/parameter_layouts.h"
+#include "record/operations/threads.h"
 #include "record/output/area_map.h"
-#include "record/threads.h"
 
 namespace cudadiag::record {
 

@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <span>
 
-#include "record/allocations.h"
 #include "record/calls/graph_calls.h"
 #include "record/cupti/driver_api.h"
 #include "record/graphs/graph_description.h"
+#include "record/memory/allocations.h"
 
 namespace cudadiag::record {
 

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <span>
 
-#include "record/allocations.h"
 #include "record/calls/graph_calls.h"
 #include "record/cupti/driver_api.h"
 #include "record/graphs/conditional_nodes.h"
@@ -20,6 +19,7 @@
 #include "record/graphs/graph_markers.h"
 #include "record/graphs/graph_pointers.h"
 #include "record/lock.h"
+#include "record/memory/allocations.h"
 #include "record/output/interner.h"
 
 namespace cudadiag::record {

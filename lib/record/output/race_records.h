@@ -10,8 +10,8 @@
 #include "record/calls/parameter_words.h"
 #include "record/graphs/graph_description.h"
 #include "record/graphs/graphs.h"
-#include "record/streams.h"
-#include "record/threads.h"
+#include "record/operations/streams.h"
+#include "record/operations/threads.h"
 #include "wire/race_record.h"
 
 namespace cudadiag::record {

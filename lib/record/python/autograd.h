@@ -9,8 +9,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "record/operations/threads.h"
 #include "record/output/interner.h"
-#include "record/threads.h"
 
 namespace cudadiag::record {
 

@@ -16,10 +16,10 @@
 #include "record/calls/failures.h"
 #include "record/calls/launch_arguments.h"
 #include "record/cupti/driver_api.h"
+#include "record/operations/streams.h"
+#include "record/operations/threads.h"
 #include "record/output/area_map.h"
 #include "record/output/interner.h"
-#include "record/streams.h"
-#include "record/threads.h"
 
 namespace cudadiag::record {
 

@@ -5,11 +5,11 @@
 #include <atomic>
 #include <cstdint>
 
+#include "record/operations/threads.h"
 #include "record/output/interner.h"
 #include "record/stacks/modules.h"
 #include "record/stacks/opened_modules.h"
 #include "record/stacks/unwinder.h"
-#include "record/threads.h"
 
 namespace cudadiag::record {
 

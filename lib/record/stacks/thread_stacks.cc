@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "record/operations/threads.h"
 #include "record/stacks/memory_map.h"
-#include "record/threads.h"
 
 namespace cudadiag::record {
 

@@ -13,9 +13,9 @@
 
 #include "record/cupti/driver_api.h"
 #include "record/lock.h"
+#include "record/operations/threads.h"
 #include "record/output/area_map.h"
 #include "record/output/interner.h"
-#include "record/threads.h"
 #include "wire/stream.h"
 
 namespace cudadiag::record {

@@ -1,4 +1,4 @@
-#include "record/allocations.h"
+#include "record/memory/allocations.h"
 
 #include "record/clock.h"
 #include "wire/hash.h"

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "record/lock.h"
-#include "record/streams.h"
+#include "record/operations/streams.h"
 
 namespace cudadiag::record {
 

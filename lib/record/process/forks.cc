@@ -1,4 +1,4 @@
-#include "record/forks.h"
+#include "record/process/forks.h"
 
 #include <errno.h>
 #include <stdio.h>

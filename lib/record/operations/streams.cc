@@ -1,4 +1,4 @@
-#include "record/streams.h"
+#include "record/operations/streams.h"
 
 #include <stdio.h>
 #include <string.h>

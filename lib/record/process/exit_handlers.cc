@@ -1,4 +1,4 @@
-#include "record/exit_handlers.h"
+#include "record/process/exit_handlers.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-#include "record/threads.h"
+#include "record/operations/threads.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
 
-#include "record/streams.h"
+#include "record/operations/streams.h"
 #include "record/thread_id.h"
 
 namespace cudadiag::record {

@@ -1,5 +1,5 @@
 // Whose memory a context has access to: an illegal access may be one to memory of a GPU that was not asked for it.
-#include "record/streams.h"
+#include "record/operations/streams.h"
 
 namespace cudadiag::record {
 

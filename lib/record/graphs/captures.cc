@@ -1,4 +1,4 @@
-#include "record/calls/captures.h"
+#include "record/graphs/captures.h"
 
 #include <algorithm>
 
