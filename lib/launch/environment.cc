@@ -38,6 +38,14 @@ std::vector<Variable> preloading(const fs::path& recorder) {
           {"ASAN_OPTIONS", (sanitizer.empty() ? "" : sanitizer + ":") + "verify_asan_link_order=0"}};
 }
 
+bool is_a_recorder(const fs::path& library) { return library.filename() == kRecorderFile; }
+
+// What CUDA_INJECTION64_PATH names, unless it is a recorder: two of them would write to one session.
+std::string earlier_injection(const fs::path& recorder) {
+  const std::string earlier = variable(names::kInjection);
+  return earlier == recorder || is_a_recorder(earlier) ? "" : earlier;
+}
+
 std::string record_options(const RecordOptions& options) {
   std::string out = "markers=";
   out += options.markers == Markers::dense ? "dense" : options.markers == Markers::off ? "off" : "sparse";
@@ -84,6 +92,8 @@ std::vector<Variable> recording_variables(const fs::path& recorder, const Record
                                           const std::vector<fs::path>& cupti, const RecordOptions& options) {
   std::vector<Variable> variables =
       options.once ? preloading(recorder) : std::vector<Variable>{{names::kInjection, recorder.string()}};
+  const std::string earlier = earlier_injection(recorder);
+  if (!options.once && !earlier.empty()) variables.push_back({names::kEarlierInjection, earlier});
   variables.push_back({names::kPass, place.pass});
   if (!place.arena.empty()) variables.push_back({names::kArena, place.arena});
   if (!place.pass_folder.empty()) variables.push_back({names::kSession, place.pass_folder.string()});
@@ -111,12 +121,20 @@ std::vector<std::string> environment_with(const std::vector<Variable>& changes) 
   return result;
 }
 
-std::string replaced_injection(const fs::path& recorder) {
-  const std::string other = variable(names::kInjection);
-  if (other.empty() || other == recorder) return {};
-  return std::string(names::kInjection) + "=" + other +
-         " is replaced for this run, since the CUDA driver loads one injection library only; run the command "
-         "without cudadiag to keep it";
+std::vector<std::string> environment_without_injection(const std::vector<Variable>& changes) {
+  std::vector<std::string> result = environment_with(changes);
+  const std::string name = std::string(names::kInjection) + "=";
+  std::erase_if(result, [&](const std::string& entry) { return entry.starts_with(name); });
+  return result;
+}
+
+std::string dropped_injection(const fs::path& recorder, const RecordOptions& options) {
+  const std::string earlier = variable(names::kInjection);
+  if (earlier.empty() || earlier == recorder) return {};
+  const std::string left_out = std::string(names::kInjection) + "=" + earlier + " is left out of this run";
+  if (is_a_recorder(earlier)) return left_out + ", because it belongs to another copy of cudadiag";
+  if (options.once) return left_out + ", because the CUDA driver writes no core dump beside it; run without --once";
+  return {};
 }
 
 }  // namespace cudadiag::launch

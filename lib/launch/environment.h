@@ -68,8 +68,11 @@ std::vector<Variable> recording_variables(const std::filesystem::path& recorder,
 
 // This process's environment with `changes` on top, as execve takes it.
 std::vector<std::string> environment_with(const std::vector<Variable>& changes);
+// The same without CUDA_INJECTION64_PATH: the driver writes no core dump while it names a library.
+std::vector<std::string> environment_without_injection(const std::vector<Variable>& changes);
 
-// A warning about an injection library that the user had set and that `recorder` replaces; empty if none.
-std::string replaced_injection(const std::filesystem::path& recorder);
+// A warning about an injection library that the user had set and that a run with these options leaves out; empty if
+// none. Only a run that is to write a core dump leaves one out, and a recorder of another copy of cudadiag always is.
+std::string dropped_injection(const std::filesystem::path& recorder, const RecordOptions& options);
 
 }  // namespace cudadiag::launch

@@ -1,6 +1,7 @@
 // The one exported symbol, and what ties the recorder to the life of the process: threads' ends, fork, exit.
 
 #include <cupti.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -22,6 +23,8 @@
 #include "record/uncancelled.h"
 #include "wire/environment.h"
 #include "wire/unrecorded.h"
+
+extern "C" int InitializeInjection();
 
 namespace cudadiag::record {
 
@@ -305,14 +308,25 @@ void start_recorder() {
 
 }  // namespace
 
+// The library that CUDA_INJECTION64_PATH named before starts first: it may hold CUPTI, and the recorder then watches by
+// hooks. Returns what the driver would have got from it.
+int start_earlier_injection() {
+  const char* path = getenv(wire::environment::kEarlierInjection);
+  if (path == nullptr || *path == '\0') return 1;
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  const auto start = library == nullptr ? nullptr : reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"));
+  return start == nullptr || start == InitializeInjection ? 1 : start();
+}
+
 bool is_own_process() { return g_home.owned.load(std::memory_order_relaxed); }
 
 }  // namespace cudadiag::record
 
-// Called by the driver inside cuInit. 1: loaded; anything else would make cuInit fail, so it is never returned.
+// Called by the driver inside cuInit. 1: loaded; anything else makes cuInit fail, and comes of the earlier library only.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
+  const int result = cudadiag::record::start_earlier_injection();
   cudadiag::record::start_recorder();
-  return 1;
+  return result;
 }
 
 // Called by the library that was loaded with the program (preload/), once the process has the driver.

@@ -135,8 +135,8 @@ void Recording::choose_variables() {
   }
   if (!manifest_.unrecorded.empty()) return;
   const auto& path = std::get<std::filesystem::path>(recorder);
-  replaced_injection_ = launch::replaced_injection(path);
-  if (!replaced_injection_.empty()) manifest_.notes.push_back(replaced_injection_);
+  dropped_injection_ = launch::dropped_injection(path, options_.record);
+  if (!dropped_injection_.empty()) manifest_.notes.push_back(dropped_injection_);
   launch::RecordOptions record_options = options_.record;
   // Races are looked for while the target runs, and nobody reads its own files meanwhile.
   if (!arena_) record_options.races = false;
@@ -150,7 +150,10 @@ double Recording::seconds_so_far() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
 }
 
-std::vector<std::string> Recording::environment() const { return launch::environment_with(variables_); }
+std::vector<std::string> Recording::environment() const {
+  return options_.record.once ? launch::environment_without_injection(variables_)
+                              : launch::environment_with(variables_);
+}
 
 void Recording::read() {
   manifest_.passes.front().seconds = seconds_so_far();

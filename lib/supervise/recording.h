@@ -54,7 +54,7 @@ class Recording {
   // Why no session will be kept.
   const std::optional<base::Error>& obstacle_to_keeping() const { return no_session_; }
   // A warning about an injection that this recording replaced; empty: there was none.
-  const std::string& replaced_injection() const { return replaced_injection_; }
+  const std::string& dropped_injection() const { return dropped_injection_; }
 
   launch::Arena* arena() { return arena_ ? &*arena_ : nullptr; }
   std::vector<std::string> environment() const;
@@ -135,7 +135,7 @@ class Recording {
   std::optional<base::Error> refusal_, no_session_;
   std::optional<base::Error> not_stored_;  // of the recording, when that was last tried
   std::vector<base::Error> failures_;
-  std::string replaced_injection_, unrecorded_;
+  std::string dropped_injection_, unrecorded_;
   bool whole_ = true;
 };
 

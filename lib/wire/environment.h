@@ -5,6 +5,8 @@ namespace cudadiag::wire::environment {
 
 // The CUDA driver's own: the library whose InitializeInjection() it calls inside cuInit.
 inline constexpr const char* kInjection = "CUDA_INJECTION64_PATH";
+// The library that it named before the launcher put the recorder there. The recorder starts it first.
+inline constexpr const char* kEarlierInjection = "CUDADIAG_EARLIER_INJECTION";
 
 // Path of the arena (arena.h): "/proc/LAUNCHER/fd/N". Unset or not to be opened: kSession is used.
 inline constexpr const char* kArena = "CUDADIAG_ARENA";

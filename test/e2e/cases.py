@@ -334,12 +334,6 @@ def killed_at_any_moment_the_record_is_whole(machine):
             shutil.rmtree(kept)
 
 
-def foreign_injection_is_named(machine):
-    machine.environment["CUDA_INJECTION64_PATH"] = "/opt/tool.so"
-    result = machine.run("true")
-    expect_in("CUDA_INJECTION64_PATH=/opt/tool.so is replaced", result.stderr, "warning")
-
-
 def file_size_limit_does_not_stop_the_program(machine):
     machine.plan(FAULT)
     result = machine.plain("sh", "-c", 'ulimit -f 4; exec "$@"', "sh",

@@ -265,6 +265,15 @@ def rival_that_comes_later_is_refused_as_by_anyone(machine):
     expect(result.stdout, "subscribing: 39\ndone\n", "stdout")
 
 
+def profilers_that_share_cupti_both_have_it(machine):
+    target = machine.build / "targets/profiles_itself"
+    for plan, word, number in (("cupti=shared", "share", 0), ("cupti=shared", "alone", 39), ("cupti=unshared", "share", 39)):
+        machine.plan(f"{plan}; fault kernel=scale nth=1 code=700")
+        result = machine.run(target, word, options=["-o", plan, "--rerun=never"])
+        expect_in(f"subscribing: {number}\n", result.stdout, f"{plan}, {word}")
+        expect(machine.report("-o", plan)["findings"][0]["launch"]["watched_by"], "cupti", f"{plan}, {word}")
+
+
 def stream_that_threads_meet_together_is_one(machine):
     machine.plan(FAULT.replace("smooth", "scale").replace("nth=3", "nth=1"))
     machine.run(machine.build / "targets/streams_met_together")

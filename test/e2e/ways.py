@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import sys
 
 from harness import DATA, expect, expect_in, expect_success
 
@@ -44,6 +45,34 @@ def hooks_watch_where_cupti_cannot(machine):
         machine.plan(plan)
         well = machine.run(machine.build / "targets/healthy")
         expect((well.stdout, well.stderr, well.returncode), ("value 42\n", "", 0), "one that is well")
+
+
+def library_that_was_to_be_injected_still_is(machine):
+    show = ("import ctypes; tool = ctypes.CDLL(None).getenv; tool.restype = ctypes.c_char_p; "
+            "print(ctypes.CDLL('libcuda.so.1').cuInit(0), tool(b'INJECTED_TOOL_SAW'))")
+    command = (sys.executable, "-c", show)
+    machine.environment["CUDA_INJECTION64_PATH"] = str(machine.build / "lib/libsim_injected.so")
+    for options in (), ("--watch-by=hooks",), ("--watch-by=cupti",):
+        result = machine.run(*command, options=options)
+        expect((result.stdout, result.stderr), ("0 b'one device'\n", ""), f"{options}")
+    nested = machine.run(*machine.command("run", "--", *command))
+    expect((nested.stdout, nested.stderr), ("0 b'one device'\n", ""), "a launcher in a launcher")
+    machine.environment["INJECTED_TOOL_HOLDS_CUPTI"] = "1"
+    machine.plan(FAULT)
+    machine.run(machine.build / "targets/third_of_ten", options=["-o", "here", "--rerun=never"])
+    finding = machine.report("-o", "here")["findings"][0]
+    expect((finding["launch"]["watched_by"], finding["evidence"]["grade"]), ("hooks", "bracketed"), "beside a profiler")
+
+
+def library_that_would_stop_the_dump_is_left_out(machine):
+    machine.environment["CUDA_INJECTION64_PATH"] = str(machine.build / "lib/libsim_injected.so")
+    machine.plan(_dumping(machine))
+    result = machine.run(machine.build / "targets/dumped", options=["-o", "here", "--once"])
+    expect_in("libsim_injected.so is left out of this run, because the CUDA driver writes no core dump beside it; run "
+              "without --once", result.stderr, "warning")
+    expect(machine.report("-o", "here")["findings"][0]["evidence"]["grade"], "proven", "grade")
+    printed = machine.cudadiag("env", "--once", "-o", "there")
+    expect_in("unset CUDA_INJECTION64_PATH\n", printed.stdout, "for a service")
 
 
 def rerun_is_watched_as_the_user_chose(machine):

@@ -1,6 +1,7 @@
 // The simulated libcupti: one subscriber, whose wishes are switches that the driver looks at.
 #include <sched.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +17,7 @@ extern "C" void* __dso_handle;
 
 struct CUpti_Subscriber_st {
   std::string name;
+  bool shares = false;
 };
 
 namespace {
@@ -31,14 +33,34 @@ CUptiResult refuse(const char* rival, const CUpti_SubscriberParams* params) {
   return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 }
 
+// A member of CUpti_SubscriberParams since 13.2.
+bool asks_to_share(const CUpti_SubscriberParams* params) {
+  constexpr std::size_t kOlderSize = offsetof(CUpti_SubscriberParams, oldSubscriberSize) + sizeof(std::size_t);
+  return params && params->structSize > kOlderSize && reinterpret_cast<const char*>(params)[kOlderSize] == 1;
+}
+
+bool is_of_13_3() {
+  const sim::CuptiPolicy policy = sim_cupti_policy();
+  return policy == sim::CuptiPolicy::shared || policy == sim::CuptiPolicy::unshared;
+}
+
 CUptiResult subscribe(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc callback, void* user_data,
                       const CUpti_SubscriberParams* params) {
   if (!handle || !callback) return CUPTI_ERROR_INVALID_PARAMETER;
   std::lock_guard lock(mutex);
   if (sim_cupti_policy() == sim::CuptiPolicy::too_new) return CUPTI_ERROR_NOT_INITIALIZED;
   if (sim_cupti_policy() == sim::CuptiPolicy::held) return refuse("Simulated rival profiler", params);
+  const bool shares = asks_to_share(params);
+  if (shares && !is_of_13_3()) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (shares && sim_cupti_policy() == sim::CuptiPolicy::unshared) return refuse("", params);
+  if (subscribed && shares && subscriber.shares) {
+    static CUpti_Subscriber_st second;  // is called back for nothing
+    *handle = &second;
+    return CUPTI_SUCCESS;
+  }
   if (subscribed) return refuse(subscriber.name.c_str(), params);
   subscribed = true;
+  subscriber.shares = shares;
   subscriber.name = params && params->subscriberName ? params->subscriberName : "";
   sim_hooks()->user_data = user_data;
   sim_hooks()->callback = callback;
@@ -149,7 +171,7 @@ CUptiResult CUPTIAPI cuptiGetResultString(CUptiResult result, const char** text)
 }
 
 CUptiResult CUPTIAPI cuptiGetVersion(uint32_t* version) {
-  *version = CUPTI_API_VERSION;
+  *version = is_of_13_3() ? 130300 : CUPTI_API_VERSION;
   return CUPTI_SUCCESS;
 }
 

@@ -18,7 +18,8 @@ struct Hooks {
   std::atomic<bool> resource[kIds]{};
 };
 
-enum class CuptiPolicy : int { normal, held, too_new };
+// `shared`: version 13.3, and a driver that lets several tools hold it; `unshared`: the same, and an older driver.
+enum class CuptiPolicy : int { normal, held, too_new, shared, unshared };
 
 }  // namespace sim
 

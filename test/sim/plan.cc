@@ -1,6 +1,7 @@
 #include "plan.h"
 
 #include <charconv>
+#include <map>
 #include <sstream>
 
 namespace sim {
@@ -55,8 +56,12 @@ std::string Plan::parse(std::string_view text, std::uint64_t run) {
 
 std::string Plan::parse_rule(const std::vector<std::string>& words, std::uint64_t run) {
   const std::string& first = words.front();
-  if (first == "cupti=held" || first == "cupti=too-new") {
-    cupti_ = first == "cupti=held" ? CuptiPolicy::held : CuptiPolicy::too_new;
+  static const std::map<std::string, CuptiPolicy> policies = {{"cupti=held", CuptiPolicy::held},
+                                                              {"cupti=too-new", CuptiPolicy::too_new},
+                                                              {"cupti=shared", CuptiPolicy::shared},
+                                                              {"cupti=unshared", CuptiPolicy::unshared}};
+  if (const auto policy = policies.find(first); policy != policies.end()) {
+    cupti_ = policy->second;
     return {};
   }
   if (first.starts_with("shuffle=")) {

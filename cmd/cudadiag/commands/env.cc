@@ -12,6 +12,7 @@
 #include "options/shared_options.h"
 #include "session/session_writer.h"
 #include "terminal/terminal.h"
+#include "wire/environment.h"
 
 namespace cudadiag::command {
 namespace {
@@ -36,11 +37,15 @@ int carry_out(const EnvOptions& options) {
   auto writer =
       session::SessionWriter::create(session::roots(root), static_cast<std::uint32_t>(::getpid()), std::time(nullptr));
   if (const auto* failure = std::get_if<base::Error>(&writer)) return say(*failure), kOwnFailure;
+  const auto& found = std::get<std::filesystem::path>(recorder);
+  if (const std::string dropped = launch::dropped_injection(found, options.record); !dropped.empty()) {
+    say(dropped);
+    if (options.record.once) std::printf("unset %s\n", wire::environment::kInjection);
+  }
   for (const std::string& missing : launch::missing_cupti()) say(missing + ": " + launch::kCorrectCupti);
   const auto& created = std::get<session::SessionWriter>(writer);
-  for (const launch::Variable& variable :
-       launch::recording_variables(std::get<std::filesystem::path>(recorder), {"", created.pass_folder(), "record", ""},
-                                   launch::find_cupti({}), options.record)) {
+  for (const launch::Variable& variable : launch::recording_variables(found, {"", created.pass_folder(), "record", ""},
+                                                                      launch::find_cupti({}), options.record)) {
     std::printf("export %s=%s\n", variable.name.c_str(), quoted(variable.value).c_str());
   }
   // A newline in the name would end the comment, and a shell run what comes after it.

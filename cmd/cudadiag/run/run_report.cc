@@ -33,7 +33,7 @@ RunReport::RunReport(supervise::Recording& recording, const RunOptions& options)
   if (const std::string& why = recording.manifest().unrecorded; !why.empty()) {
     say("running without recording: " + why);
   }
-  if (!recording.replaced_injection().empty()) say(recording.replaced_injection());
+  if (!recording.dropped_injection().empty()) say(recording.dropped_injection());
 }
 
 void RunReport::tell(const supervise::Stored& stored) const {

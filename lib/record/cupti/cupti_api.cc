@@ -16,6 +16,19 @@ namespace {
 
 constexpr const char* kSonames[] = {"libcupti.so.13", "libcupti.so.12"};
 
+// CUpti_SubscriberParams of CUPTI 13.2 and later, which older headers do not have. From 13.3 on, with driver r610 or
+// later, several tools can hold CUPTI at once if each asks for it.
+struct SharedSubscriberParams {
+  std::size_t structSize;
+  const char* subscriberName;
+  char* oldSubscriberName;
+  std::size_t oldSubscriberSize;
+  std::uint8_t allowMultipleSubscribers;
+  std::uint8_t padding[7];
+};
+static_assert(sizeof(SharedSubscriberParams) == 40);
+constexpr std::uint32_t kFirstShared = 130300;  // as cuptiGetVersion says it
+
 template <typename Function>
 Function resolve(void* library, const char* name) {
   return reinterpret_cast<Function>(dlsym(library, name));
@@ -79,12 +92,13 @@ CuptiApi::Outcome CuptiApi::try_subscribe(CUpti_CallbackFunc callback, char* det
   char rival[128] = "";
   // _v2 (CUDA 12.9 and later) names the rival; the first version is in every CUPTI.
   if (const auto subscribe_v2 = resolve<decltype(&cuptiSubscribe_v2)>(library_, "cuptiSubscribe_v2")) {
-    CUpti_SubscriberParams parameters = {};
-    parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
-    parameters.subscriberName = "cudadiag";
-    parameters.oldSubscriberName = rival;
-    parameters.oldSubscriberSize = sizeof rival;
-    result = subscribe_v2(&subscriber_, callback, nullptr, &parameters);
+    SharedSubscriberParams parameters = {sizeof parameters, "cudadiag", rival, sizeof rival, 1, {}};
+    auto* passed = reinterpret_cast<CUpti_SubscriberParams*>(&parameters);
+    if (version() >= kFirstShared) result = subscribe_v2(&subscriber_, callback, nullptr, passed);
+    if (result != CUPTI_SUCCESS) {  // an older driver, or a holder that does not share
+      parameters.structSize = offsetof(SharedSubscriberParams, allowMultipleSubscribers);
+      result = subscribe_v2(&subscriber_, callback, nullptr, passed);
+    }
   } else if (const auto subscribe = resolve<decltype(&cuptiSubscribe)>(library_, "cuptiSubscribe")) {
     result = subscribe(&subscriber_, callback, nullptr);
   }

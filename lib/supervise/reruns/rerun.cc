@@ -59,6 +59,11 @@ struct Start {
   std::optional<launch::Arena> arena;  // nothing: the recorder stays out
 };
 
+std::vector<std::string> environment_of(const Start& start) {
+  return start.arena ? launch::environment_with(start.variables)
+                     : launch::environment_without_injection(start.variables);
+}
+
 Start dumping_start(const RerunSpec& spec, const session::Session& session, const std::filesystem::path& folder) {
   std::vector<launch::Variable> variables = dump_variables(folder, cuda_of(session), spec.isolated);
   if (spec.dump_after) {
@@ -243,7 +248,7 @@ base::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session
   pass = planned_pass(spec, session, std::get<std::string>(name));
   const auto started = Clock::now();
   Leavings leavings(spec, session, writer, listener);
-  auto spawned = launch::Supervised::spawn(start.command, launch::environment_with(start.variables), options);
+  auto spawned = launch::Supervised::spawn(start.command, environment_of(start), options);
   if (const auto* failure = std::get_if<launch::SpawnFailure>(&spawned)) return failure->failure;
   auto& target = std::get<launch::Supervised>(spawned);
   std::optional<RaceWatch> races;

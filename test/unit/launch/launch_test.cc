@@ -194,8 +194,32 @@ TEST_CASE("the target's environment says what the recorder needs and keeps the r
   CHECK(sets(environment, "CUDADIAG_TEST_KEPT=a=b"));
   CHECK_FALSE(sets(environment, "CUDA_INJECTION64_PATH=/opt/tool.so"));
   CHECK_FALSE(sets(environment, "CUDADIAG_ARENA=/proc/1/fd/9"));
-  CHECK(launch::replaced_injection("/lib/record.so").find("/opt/tool.so") != std::string::npos);
-  CHECK(launch::replaced_injection("/opt/tool.so").empty());
+}
+
+TEST_CASE("an injection library of the user's is kept, but for a core dump and a second recorder") {
+  const Setting theirs("CUDA_INJECTION64_PATH", "/opt/tool.so");
+  const auto variables_with = [](const launch::RecordOptions& options) {
+    return launch::environment_with(
+        launch::recording_variables("/lib/record.so", {"", "/s/record", "record", ""}, {}, options));
+  };
+  launch::RecordOptions once;
+  once.once = true;
+  CHECK(sets(variables_with({}), "CUDADIAG_EARLIER_INJECTION=/opt/tool.so"));
+  CHECK(launch::dropped_injection("/lib/record.so", {}).empty());
+  CHECK_FALSE(sets(variables_with(once), "CUDADIAG_EARLIER_INJECTION=/opt/tool.so"));
+  CHECK(launch::dropped_injection("/lib/record.so", once).find("/opt/tool.so") != std::string::npos);
+  CHECK(launch::dropped_injection("/opt/tool.so", once).empty());
+
+  const Setting ours("CUDA_INJECTION64_PATH", "/other/libcudadiag_record.so");
+  CHECK_FALSE(sets(variables_with({}), "CUDADIAG_EARLIER_INJECTION=/other/libcudadiag_record.so"));
+  CHECK(launch::dropped_injection("/lib/record.so", {}).find("another copy") != std::string::npos);
+}
+
+TEST_CASE("a run for a core dump has no injection library") {
+  const Setting theirs("CUDA_INJECTION64_PATH", "/opt/tool.so");
+  const auto environment = launch::environment_without_injection({{"A", "b"}});
+  CHECK(sets(environment, "A=b"));
+  CHECK_FALSE(sets(environment, "CUDA_INJECTION64_PATH=/opt/tool.so"));
 }
 
 TEST_CASE("the recorder is where its variable says, or the failure says so") {
