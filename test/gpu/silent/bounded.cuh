@@ -1,0 +1,63 @@
+// What several programs need: memory, streams, and kernels that end by themselves.
+#pragma once
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+// Ticks of clock64().
+inline long long ticks(double seconds) {
+  int kilohertz = 0;
+  cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, 0);
+  return static_cast<long long>(seconds * 1000 * kilohertz);
+}
+
+__global__ void busy(long long most) {
+  for (long long start = clock64(); clock64() - start < most;) {
+  }
+}
+
+// Waits until the word has the value, and gives up after so many ticks.
+__device__ inline bool appears(const volatile int* word, int value, long long most) {
+  for (long long start = clock64(); *word != value;) {
+    if (clock64() - start > most) return false;
+  }
+  return true;
+}
+
+inline cudaStream_t new_stream() {
+  cudaStream_t stream;
+  cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  return stream;
+}
+
+inline cudaEvent_t new_event() {
+  cudaEvent_t event;
+  cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+  return event;
+}
+
+// Zeros, which are in place when it returns.
+template <typename T>
+T* on_device(size_t elements) {
+  T* memory;
+  cudaMalloc(&memory, elements * sizeof(T));
+  cudaMemset(memory, 0, elements * sizeof(T));
+  cudaDeviceSynchronize();
+  return memory;
+}
+
+template <typename T>
+T* pinned(size_t elements) {
+  T* memory;
+  cudaMallocHost(&memory, elements * sizeof(T));
+  for (size_t i = 0; i < elements; ++i) memory[i] = T(1);
+  return memory;
+}
+
+// Status for main: the whole work is done.
+inline int finished() {
+  const cudaError_t error = cudaDeviceSynchronize();
+  puts(cudaGetErrorString(error));
+  return error != cudaSuccess;
+}

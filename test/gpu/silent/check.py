@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""Programs that are wrong without an error, and correct ones that look like them: compares reports with labels.
+
+labels.json says what is true of each program; README.md explains its fields. Without an option, the labels are compared
+with the programs. --run BUILD runs every program under cudadiag, on a machine with GPUs, and prints a table.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from run import CANNOT_RUN_HERE, environment, gpu_missing, gpus_here  # noqa: E402
+
+LIMIT_S = 180
+PATIENCE_S = 3  # of --hang-report; the first kernel of no correct program takes as long
+MARK = re.compile(r"(?://|#) ([A-Z]+(?:_[0-9])?)$")
+ALWAYS = {"program", "kind", "source", "needs", "gpus"}
+FIELDS = {
+    "stream_race": {"item", "pairs", "accesses", "overlap", "remedy", "why"},
+    "out_of_bounds": {"item", "launch", "device_line", "allocated", "access", "allocation_bytes", "past_bytes", "why"},
+    "hang": {"stuck", "also", "waits", "seconds", "may_pass", "ranks", "why"},
+    None: {"against", "trap"},
+}
+RIGHT, MISSED, LINES, EXTRA, FALSE_ALARM = "right", "missed", "other lines", "and more", "false alarm"
+BROKEN, SKIPPED = "no answer", "skipped"
+GOOD = {RIGHT, SKIPPED}
+JOB = "ranks"  # the folder of programs that torchrun starts
+NOT_A_PROGRAM = {"ranks/ranks.py"}
+
+
+def marked(label):
+    """Mark -> numbers of its lines."""
+    lines = collections.defaultdict(set)
+    for number, text in enumerate((HERE / label["program"]).read_text().splitlines(), 1):
+        if found := MARK.search(text):
+            lines[found[1]].add(number)
+    return lines
+
+
+def marks_of(label):
+    """The marks that a label names."""
+    if label["kind"] == "stream_race":
+        return {mark for pair in label["pairs"] for mark in pair}
+    if label["kind"] == "out_of_bounds":
+        return {label["launch"], label["device_line"], label["allocated"]} - {None}
+    if label["kind"] == "hang":
+        of_ranks = {each["line"] for each in label["ranks"]["ranks"]} if label["ranks"] else set()
+        return ({label["stuck"], label["waits"], *label["also"]} | of_ranks) - {None}
+    return set()
+
+
+def shortfalls(label):
+    """What is missing or cannot be in a label or its program."""
+    if difference := label.keys() ^ (ALWAYS | FIELDS[label["kind"]]):
+        return [f"fields {sorted(difference)}"]
+    file = HERE / label["program"]
+    if not file.exists():
+        return ["the program is missing"]
+    text, lines, marks = file.read_text(), marked(label), marks_of(label)
+    wrong = [f"{mark} is not marked" for mark in sorted(marks - lines.keys())]
+    wrong += [f"{mark} is marked and not used" for mark in sorted(lines.keys() - marks)]
+    urls = re.findall(r"https://[^ ,)]+", label["source"] or "")
+    wrong += [f"the program does not name {url}" for url in urls if url not in text]
+    if not urls and "Without a report." not in text:
+        wrong.append("neither a source nor the words that there is none")
+    if label["kind"] == "hang" and not PATIENCE_S + 2 < label["seconds"] <= 10:
+        wrong.append(f"{label['seconds']} s")
+    if label["kind"] in ("stream_race", "out_of_bounds") and "corrected" not in text:
+        wrong.append("no corrected twin")
+    return wrong
+
+
+def without_label(labels):
+    programs = {str(file.relative_to(HERE)) for ending in ("cu", "py") for file in HERE.glob(f"*/*.{ending}")}
+    return sorted(programs - NOT_A_PROGRAM - {label["program"] for label in labels})
+
+
+def list_programs(labels):
+    for label in labels:
+        marks = (f"{mark} {' '.join(map(str, sorted(numbers)))}" for mark, numbers in marked(label).items())
+        print(f"{label['program']:36} {label['kind'] or 'correct':14} {', '.join(marks)}")
+
+
+def command(label, build, twin):
+    file = HERE / label["program"]
+    arguments = ["corrected"] if twin else []
+    if file.parent.name == JOB:
+        return ["torchrun", "--standalone", "--nproc-per-node", str(label["gpus"]), file, *arguments]
+    if file.suffix == ".py":
+        return [sys.executable, file, *arguments]
+    return [build / "gpu/silent" / file.parent.name / file.stem, *arguments]
+
+
+def report_of(build, options, words):
+    """Exit status, report, and what was printed."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder, "report.json")
+        ours = [build / "bin/cudadiag", *options, "--json", report, "-o", Path(folder, "sessions"), "--", *words]
+        done = subprocess.run([str(word) for word in ours], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              errors="replace", env=environment(folder), timeout=LIMIT_S)
+        return done.returncode, json.loads(report.read_text()) if report.exists() else None, done.stdout + done.stderr
+
+
+def line_of(location):
+    """(file name, line); the outer line of the user's own code if the place has none."""
+    if location and not location.get("line"):
+        location = location.get("called_from")
+    return (Path(location["file"] or "").name, location["line"]) if location else (None, None)
+
+
+def at_mark(label, location, *marks):
+    name, line = line_of(location)
+    return name == Path(label["program"]).name and any(line in marked(label)[mark] for mark in marks if mark)
+
+
+def judge_race(label, findings):
+    """A host's line need not be known; if it is named, it must be right."""
+    def agrees(finding):
+        ends = [access.get("location") for access in finding["accesses"]]
+        for first, second in label["pairs"]:
+            for one, other in (ends, ends[::-1]) if len(ends) == 2 else ():
+                known = line_of(other)[1] is not None
+                if at_mark(label, one, first) and (at_mark(label, other, second) or second == "HOST" and not known):
+                    return True
+        return label["pairs"] == [["FIRST", "HOST"]] and len(ends) == 1 and at_mark(label, ends[0], "FIRST")
+    return judged(findings, agrees)
+
+
+def judge_past(label, findings):
+    return judged(findings, lambda finding: at_mark(label, finding["location"], label["launch"]))
+
+
+def judge_hang(label, findings, ranks):
+    marks = [label["stuck"], *label["also"]]
+    said = judged(findings, lambda finding: at_mark(label, finding["location"], *marks))
+    if said != RIGHT or not label["ranks"]:
+        return said
+    if not ranks:
+        return f"{RIGHT}, no ranks"
+    expected = {each["rank"]: each for each in label["ranks"]["ranks"]}
+    for rank in ranks["ranks"]:
+        each = expected.get(rank["rank"], {"came": None, "line": None})
+        elsewhere = each["line"] and not at_mark(label, rank["location"], each["line"])
+        if elsewhere or each["came"] not in (None, rank["has_come"]):
+            return f"rank {rank['rank']} at {line_of(rank['location'])[1]}"
+    return RIGHT
+
+
+def judged(findings, agrees):
+    if not findings:
+        return MISSED
+    right = [agrees(finding) for finding in findings]
+    return RIGHT if all(right) else EXTRA if any(right) else LINES
+
+
+def said_of(finding):
+    """Kind, lines and grade, for the table."""
+    places = finding["accesses"] or [{"location": finding["location"]}]
+    lines = " / ".join(":".join(map(str, line_of(place.get("location")))) for place in places)
+    return f"{finding['kind']} {lines} ({finding['evidence']['grade']})"
+
+
+def judge(label, report, twin):
+    findings = report["findings"]
+    if twin or label["kind"] is None:
+        return FALSE_ALARM if findings else RIGHT
+    ours = [finding for finding in findings if finding["kind"] == label["kind"]]
+    if label["kind"] == "stream_race":
+        said = judge_race(label, ours)
+    elif label["kind"] == "out_of_bounds":
+        said = judge_past(label, ours)
+    else:
+        said = judge_hang(label, ours, report.get("ranks"))
+    return EXTRA if said == RIGHT and len(ours) < len(findings) else said
+
+
+def ways(label):
+    """(name, cudadiag's options, whether it is the twin) of each run."""
+    races, hangs = ["races"], ["run", "--hang-report", str(PATIENCE_S), "--rerun=never"]
+    if label["kind"] == "hang":
+        return [("hang", hangs, False)]
+    if label["kind"]:
+        return [("racing", races, False), ("twin", races, True)]
+    return [("races", races, False), ("hang", hangs, False)]
+
+
+def run_one(label, build, gpus):
+    """Way -> (judgement, what was said)."""
+    lacking = [module for module in label["needs"] if importlib.util.find_spec(module) is None]
+    if lacking or label["gpus"] > gpus:
+        return {"all": (SKIPPED, f"needs {lacking[0] if lacking else label['gpus']}")}
+    results = {}
+    for name, options, twin in ways(label):
+        words = command(label, build, twin)
+        if Path(words[0]).is_absolute() and not Path(words[0]).exists():
+            return {"all": (BROKEN, "not built: cmake --build BUILD --target silent_programs")}
+        try:
+            status, report, text = report_of(build, options, words)
+        except (subprocess.TimeoutExpired, ValueError) as e:
+            results[name] = (BROKEN, str(e)[:200])
+            continue
+        if status == CANNOT_RUN_HERE:
+            results[name] = (SKIPPED, "cannot run here")
+        elif report is None:
+            results[name] = (BROKEN, text[-300:])
+        else:
+            said = judge(label, report, twin)
+            passed = said == MISSED and label.get("may_pass")
+            results[name] = (SKIPPED if passed else said, label["may_pass"] if passed else
+                             "; ".join(map(said_of, report["findings"])))
+    return results
+
+
+def run_all(labels, options):
+    if reason := gpu_missing():
+        print(f"no GPU ({reason}): nothing was run")
+        return CANNOT_RUN_HERE
+    gpus, build, counts, rows = gpus_here(), options.run.resolve(), collections.Counter(), []
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for label, results in zip(labels, pool.map(lambda label: run_one(label, build, gpus), labels)):
+            rows.append({"program": label["program"], "kind": label["kind"], "results": results})
+            for way, (said, text) in results.items():
+                counts[label["kind"] if way != "twin" else "twin of " + label["kind"], said] += 1
+                print(f"{label['program']:36} {way:7} {said:12} {text}".rstrip(), flush=True)
+    print()
+    for kind in sorted({kind or "" for kind, _ in counts}):
+        of_kind = {said: count for (each, said), count in counts.items() if (each or "") == kind}
+        print(f"{kind or 'correct':24} " + ", ".join(f"{count} {said}" for said, count in sorted(of_kind.items())))
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    return 1 if any(said not in GOOD for _, said in counts) else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true", help="print every program with its marked lines")
+    parser.add_argument("--run", type=Path, metavar="BUILD", help="run the programs under BUILD/bin/cudadiag; needs a GPU")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="where the results of --run go")
+    parser.add_argument("--only", action="append", metavar="TEXT", help="programs whose path has this text")
+    parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
+    options = parser.parse_args()
+    labels = json.loads((HERE / "labels.json").read_text())
+    wrong = [f"{file}: it has no label" for file in without_label(labels)]
+    labels = [each for each in labels if not options.only or any(text in each["program"] for text in options.only)]
+    wrong += [f"{label['program']}: {each}" for label in labels for each in shortfalls(label)]
+    print("\n".join(wrong) or f"{len(labels)} labels agree with their programs")
+    if options.list:
+        list_programs(labels)
+    if wrong:
+        return 1
+    return run_all(labels, options) if options.run else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""The judgement of reports must see each kind of difference: the numbers for the programs rest on it."""
+
+import json
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from check import EXTRA, FALSE_ALARM, HERE, LINES, MISSED, RIGHT, judge, marked, shortfalls  # noqa: E402
+
+LABELS = {label["program"]: label for label in json.loads((HERE / "labels.json").read_text())}
+
+
+def place(label, mark, beside=0):
+    line = min(marked(label)[mark]) + beside if mark else None
+    return {"file": f"/elsewhere/{Path(label['program']).name}", "line": line, "called_from": None}
+
+
+def race(label, first, second, beside=0):
+    accesses = [{"location": place(label, first)}, {"location": place(label, second, beside)}]
+    return {"kind": "stream_race", "location": accesses[0]["location"], "accesses": accesses}
+
+
+def at(kind, label, mark, beside=0):
+    return {"kind": kind, "location": place(label, mark, beside), "accesses": []}
+
+
+def said(label, *findings, twin=False, ranks=None):
+    return judge(label, {"findings": list(findings), "ranks": ranks}, twin)
+
+
+class Judgement(unittest.TestCase):
+    def test_a_race_needs_both_lines_in_any_order(self):
+        label = LABELS["races/halves.cu"]
+        self.assertEqual(said(label, race(label, "FIRST", "SECOND")), RIGHT)
+        self.assertEqual(said(label, race(label, "SECOND", "FIRST")), RIGHT)
+        self.assertEqual(said(label, race(label, "FIRST", "SECOND", beside=1)), LINES)
+        self.assertEqual(said(label, race(label, "FIRST", "FIRST")), LINES)
+        self.assertEqual(said(label), MISSED)
+
+    def test_each_pair_of_a_program_is_right_and_a_mixed_one_is_not(self):
+        label = LABELS["races/halo_exchange.cu"]
+        both = race(label, "FIRST", "SECOND"), race(label, "FIRST_2", "SECOND_2")
+        self.assertEqual(said(label, *both), RIGHT)
+        self.assertEqual(said(label, race(label, "FIRST", "SECOND_2")), LINES)
+        self.assertEqual(said(label, both[0], race(label, "FIRST", "SECOND_2")), EXTRA)
+
+    def test_the_hosts_line_may_be_unknown_and_not_wrong(self):
+        label = LABELS["races/frame_rows.cu"]
+        self.assertEqual(said(label, race(label, "FIRST", "HOST")), RIGHT)
+        self.assertEqual(said(label, race(label, "FIRST", None)), RIGHT)
+        self.assertEqual(said(label, race(label, "FIRST", "HOST", beside=1)), LINES)
+
+    def test_a_kernels_line_may_not_be_unknown(self):
+        label = LABELS["races/halves.cu"]
+        self.assertEqual(said(label, race(label, "FIRST", None)), LINES)
+
+    def test_a_finding_in_a_twin_or_a_correct_program_is_a_false_alarm(self):
+        label, correct = LABELS["races/halves.cu"], LABELS["correct/quarters.cu"]
+        self.assertEqual(said(label, race(label, "FIRST", "SECOND"), twin=True), FALSE_ALARM)
+        self.assertEqual(said(correct, race(label, "FIRST", "SECOND")), FALSE_ALARM)
+        self.assertEqual((said(label, twin=True), said(correct)), (RIGHT, RIGHT))
+
+    def test_a_finding_of_another_kind_does_not_count_and_is_seen(self):
+        label = LABELS["races/less_or_equal.cu"]
+        self.assertEqual(said(label, at("out_of_bounds", label, "OUT")), RIGHT)
+        self.assertEqual(said(label, at("async_error", label, "OUT")), MISSED)
+        self.assertEqual(said(label, at("out_of_bounds", label, "OUT"), at("hang", label, "OUT")), EXTRA)
+
+    def test_a_hang_of_a_job_needs_each_ranks_line(self):
+        label = LABELS["ranks/late_rank.py"]
+        finding = at("hang", label, "STUCK")
+        came = {"rank": 0, "has_come": True, "location": place(label, "STUCK")}
+        absent = {"rank": 1, "has_come": False, "location": place(label, "ABSENT")}
+        self.assertEqual(said(label, finding, ranks={"ranks": [came, absent]}), RIGHT)
+        self.assertNotEqual(said(label, finding, ranks={"ranks": [came, {**absent, "has_come": True}]}), RIGHT)
+        self.assertNotEqual(said(label, finding, ranks={"ranks": [came, {**absent, "location": came["location"]}]}), RIGHT)
+        self.assertNotEqual(said(label, finding), RIGHT)
+
+    def test_a_label_without_its_mark_is_seen(self):
+        label = LABELS["hangs/flag_never_set.cu"]
+        self.assertEqual(shortfalls(label), [])
+        self.assertEqual(shortfalls({**label, "waits": None}), ["WAITS is marked and not used"])
+        self.assertEqual(shortfalls({**label, "also": ["CAPTURED"]}), ["CAPTURED is not marked"])
+
+
+if __name__ == "__main__":
+    unittest.main()
