@@ -3,23 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sass/bank_sizes.h"
+
 namespace cudadiag::sass {
 namespace {
 
 constexpr int kDeepest = 100;  // values made of values
 constexpr std::size_t kMostSums = 20'000;
-
-// Where the sizes of block and grid are in constant bank 0; it depends on the architecture, and so does where the
-// parameters begin.
-struct Sizes {
-  std::uint32_t block = 0, grid = 0;
-};
-
-std::optional<Sizes> sizes_in(std::uint32_t bank_offset) {
-  if (bank_offset == 0x160 || bank_offset == 0x210) return Sizes{0, 0xc};
-  if (bank_offset == 0x380) return Sizes{0x360, 0x370};
-  return std::nullopt;
-}
 
 }  // namespace
 
@@ -160,12 +150,9 @@ std::optional<std::uint32_t> Evaluator::constant(std::uint32_t offset) const {
     std::memcpy(&value, launch_.parameters.data() + byte, sizeof value);
     return value;
   }
-  const auto sizes = sizes_in(bank_.offset);
-  if (!sizes || offset % 4 != 0) return std::nullopt;
-  const auto axis_of = [offset](std::uint32_t begin) { return offset < begin ? 3u : (offset - begin) / 4; };
-  if (launch_.block && axis_of(sizes->block) < 3) return (*launch_.block)[axis_of(sizes->block)];
-  if (launch_.grid && axis_of(sizes->grid) < 3) return (*launch_.grid)[axis_of(sizes->grid)];
-  return std::nullopt;
+  const auto size = size_in_bank(bank_.offset, offset);
+  const auto& sizes = size && size->of_grid ? launch_.grid : launch_.block;
+  return size && sizes ? std::optional((*sizes)[size->axis]) : std::nullopt;
 }
 
 std::optional<bool> Evaluator::truth(std::string_view predicate, Moment moment) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sass/evaluate.h"
+#include "sass/memory_operands.h"
 
 namespace cudadiag::sass {
 namespace {
@@ -30,30 +31,6 @@ std::optional<Form> form_of(std::string_view base) {
   if (base == "ATOMS") return Form{atomic, shared};
   if (base == "LDGSTS" || base == "UBLKCP") return Form{copy, global};
   return std::nullopt;
-}
-
-std::uint32_t bytes_of(const Instruction& i) {
-  if (i.base() == "UBLKCP") return 0;  // a register says it
-  if (is_any(i.base(), {"LDSM", "STSM"})) return 16;
-  if (i.has("U8") || i.has("S8")) return 1;
-  if (i.has("U16") || i.has("S16") || i.has("F16") || i.has("BF16")) return 2;
-  if (i.has("256")) return 32;
-  if (i.has("128")) return 16;
-  if (i.has("64") || i.has("U64") || i.has("S64") || i.has("F64")) return 8;
-  return 4;
-}
-
-// The place that names the memory in question; of a copy, that of global memory.
-std::string_view place_of(const Instruction& i) {
-  std::vector<std::string_view> places;
-  for (const std::string_view operand : i.operands) {
-    if (const std::string_view place = address_in(operand); !place.empty()) places.push_back(place);
-  }
-  if (i.base() != "UBLKCP") return places.empty() ? "" : places.back();
-  const bool to_shared = i.opcode.find(".S.G") != std::string_view::npos;
-  const bool to_global = i.opcode.find(".G.S") != std::string_view::npos;
-  if (places.size() < 2 || to_shared == to_global) return "";
-  return to_shared ? places[1] : places[0];
 }
 
 struct Term {
@@ -114,12 +91,12 @@ class FailingAddress::Implementation {
     if (failing_ == kNone) return;
     form_ = form_of(program_[failing_].base());
     if (!form_) return;
-    terms_ = terms_of(place_of(program_[failing_]), is_wide());
+    terms_ = terms_of(memory_place_of(program_[failing_]), is_wide());
     paths_.emplace(program_, failing_);
   }
 
   const std::optional<Form>& form() const { return form_; }
-  std::uint32_t bytes() const { return form_ ? bytes_of(program_[failing_]) : 0; }
+  std::uint32_t bytes() const { return form_ ? memory_bytes_of(program_[failing_]) : 0; }
   std::size_t unknown_opcodes() const { return unknown_.size(); }
 
   std::optional<std::uint64_t> of(const LaneState& lane) {

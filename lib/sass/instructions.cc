@@ -166,6 +166,7 @@ Instructions::Instructions(const Program& program, ParameterBank bank, Calls cal
 
 void Instructions::step(std::uint32_t at, Registers& state) {
   const Decoded& decoded = decoded_[at];
+  at_ = at;
   if (decoded.rule != nullptr) (this->*decoded.rule)({decoded, program_[at], state});
 }
 

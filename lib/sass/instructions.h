@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@ class Instructions {
   // Changes whenever something new was put into shared or local memory: whatever is loaded from there may be that.
   std::uint32_t memory_version() const { return memory_version_; }
   const std::set<CodeAccess>& accesses() const { return accesses_; }
+  const std::map<std::uint32_t, std::set<CodeAccess>>& accesses_by_instruction() const { return by_instruction_; }
 
  private:
   using Id = OriginSets::Id;
@@ -97,6 +99,7 @@ class Instructions {
   void set_loaded(const Step& s, const Halves& place);
   Halves place(const Step& s, std::string_view text);
   void note(const Halves& place, Mode mode);
+  void note(CodeAccess access);
   void note_tensor(const Step& s, Mode mode);
 
   const Program& program_;
@@ -110,7 +113,9 @@ class Instructions {
   Id anywhere_on_stack_ = 0;        // of that, what may be in any word of the stack
   std::uint32_t memory_version_ = 0;
   bool noting_ = false;
+  std::uint32_t at_ = 0;  // the instruction in hand
   std::set<CodeAccess> accesses_;
+  std::map<std::uint32_t, std::set<CodeAccess>> by_instruction_;
 };
 
 }  // namespace cudadiag::sass

@@ -116,7 +116,12 @@ void Instructions::note(const Halves& place, Mode mode) {
   const auto same_word = [](Origin a, const Origin& b) { return a.shifted = b.shifted, a == b; };
   std::sort(access.origins.begin(), access.origins.end());
   access.origins.erase(std::unique(access.origins.begin(), access.origins.end(), same_word), access.origins.end());
-  if (access.anywhere || !access.origins.empty()) accesses_.insert(std::move(access));
+  if (access.anywhere || !access.origins.empty()) note(std::move(access));
+}
+
+void Instructions::note(CodeAccess access) {
+  by_instruction_[at_].insert(access);
+  accesses_.insert(std::move(access));
 }
 
 // A loaded value is not a word of the parameters, unless it was loaded from them, or from memory that may be local.
@@ -189,7 +194,7 @@ void Instructions::note_tensor(const Step& s, Mode mode) {
   }
   access.anywhere |= std::binary_search(sets_.of(at.low).begin(), sets_.of(at.low).end(), kTop);
   if (access.anywhere || !access.origins.empty()) {
-    accesses_.insert(std::move(access));
+    note(std::move(access));
   } else {
     note({pool_, pool_}, Mode::unknown);
   }

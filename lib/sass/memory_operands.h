@@ -1,0 +1,16 @@
+// What the operands of an instruction say of the memory that it uses. Internal to the room.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "sass/lines.h"
+
+namespace cudadiag::sass {
+
+// Bytes that a thread reads or writes; 0: a register says it.
+std::uint32_t memory_bytes_of(const Instruction& i);
+// The place that names the memory in question; of a copy, that of global memory. Empty: there is none.
+std::string_view memory_place_of(const Instruction& i);
+
+}  // namespace cudadiag::sass
