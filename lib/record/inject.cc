@@ -262,12 +262,12 @@ bool is_inside_driver() {
   return strncmp(name, "cuda", 4) == 0;
 }
 
-void look_at_exit(int status) {
+void at_exit(int status) {
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
   if (recorder == nullptr) return;
   // A handler of the program's own may have interrupted the recorder, which may hold a lock.
   const bool interrupts = std::exchange(t_this.inside, true);
-  recorder->look_at_exit(status, {.may_lock = !interrupts, .may_ask_driver = !interrupts && !is_inside_driver()});
+  recorder->at_exit(status, {.may_lock = !interrupts, .may_ask_driver = !interrupts && !is_inside_driver()});
   t_this.inside = false;
 }
 
@@ -302,7 +302,7 @@ void start_recorder() {
   g_pid = static_cast<std::uint32_t>(getpid());
   g_home.recorder.store(recorder, std::memory_order_release);
   recorder->ask_python();
-  run_at_exit(look_at_exit);
+  run_at_exit(at_exit);
   if (recorder->awaits_core_dump()) redirect_abort(on_driver_abort);
 }
 

@@ -1,5 +1,5 @@
-// Publishes the call in which a thread may wait for the GPU: a process that is stuck in it cannot be asked.
-#include "record/recorder.h"
+#include "record/calls/blocking_calls.h"
+
 #include "record/this_thread.h"
 #include "wire/thread.h"
 
@@ -8,15 +8,19 @@ namespace cudadiag::record {
 namespace operation = wire::operation;
 using operation::Kind;
 
-// For whoever reads the area while the call blocks. The site goes last: it says that the rest is there.
-void Recorder::show_call(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
-                         std::uintptr_t frame) {
+void BlockingCalls::attach(Interner& interner, SiteFinder& sites, Streams& streams, const Watch& watch) {
+  interner_ = &interner;
+  sites_ = &sites;
+  streams_ = &streams;
+  watch_ = &watch;
+}
+
+// The site goes last: it says that the rest is there.
+void BlockingCalls::enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
+                          std::uintptr_t frame) {
   using wire::thread::Wait;
   std::uint32_t site = rule.role == Role::operation ? thread.open.site : 0;
-  if (site == 0) {
-    const Place at = place(thread, id, Kind::none, 0, frame);
-    site = interner_.site(at.key, at.python, at.native, 0, Kind::none, thread.index);
-  }
+  if (site == 0) site = sites_->site_of(thread, id, Kind::none, frame);
   Wait wait = Wait::none;
   std::uint32_t stream = operation::kNoStream;
   std::uint64_t event = 0;
@@ -33,12 +37,18 @@ void Recorder::show_call(ThreadState& thread, std::uint32_t id, const CallRule& 
   }
   wire::store(thread.entry, wire::thread::kCallWait, static_cast<std::uint32_t>(wait));
   wire::store(thread.entry, wire::thread::kCallStream, stream);
-  wire::store(thread.entry, wire::thread::kCallContext, streams_.context_index(context_waited_for(id, data)));
+  wire::store(thread.entry, wire::thread::kCallContext, streams_->context_index(context_waited_for(id, data)));
   wire::store(thread.entry, wire::thread::kCallEvent, event);
-  wire::store(thread.entry, wire::thread::kCallName, interner_.string(data.functionName));
+  wire::store(thread.entry, wire::thread::kCallName, interner_->string(data.functionName));
   wire::store(thread.entry, wire::thread::kCallOuter,
-              t_this.runtime_call == nullptr ? 0 : interner_.string(t_this.runtime_call));
+              t_this.runtime_call == nullptr ? 0 : interner_->string(t_this.runtime_call));
   wire::store_release(thread.entry, wire::thread::kCallSite, site);
+}
+
+std::uint32_t BlockingCalls::context_waited_for(std::uint32_t id, const CUpti_CallbackData& data) const {
+  if (id != CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2) return data.contextUid;
+  const CUcontext named = static_cast<const cuCtxSynchronize_v2_params*>(data.functionParams)->ctx;
+  return named == nullptr || named == data.context ? data.contextUid : watch_->context_uid(named);
 }
 
 }  // namespace cudadiag::record

@@ -1,10 +1,10 @@
-// Records an operation, between ENTER and EXIT of the call that issues it: every launch goes through all of it.
+#include "record/operations/operation_recorder.h"
+
 #include <string.h>
 
 #include <algorithm>
 
 #include "record/clock.h"
-#include "record/recorder.h"
 
 namespace cudadiag::record {
 
@@ -35,13 +35,21 @@ void write_launch(std::byte* record, const Call& call) {
 
 }  // namespace
 
-void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const CallRule& rule,
-                               const CUpti_CallbackData& data, std::uintptr_t frame) {
+void OperationRecorder::start(AreaMap& area, Interner& interner, const DriverApi& driver, MarkerMode markers) {
+  interner_ = &interner;
+  markers_ = markers;
+  streams_.attach(area, interner, driver, markers);
+  arguments_.attach(interner, driver);
+  alone_.attach(area, interner, driver, streams_, failures_, arguments_);
+  autograd_.attach(interner);
+}
+
+void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallRule& rule,
+                              const CUpti_CallbackData& data, std::uintptr_t frame) {
   Call call;
   rule.decode(data.functionParams, call);
   call.stream.per_thread = rule.per_thread;
-  OpenOperation& open = thread.open;
-  open = {};
+  OpenOperation& open = thread.open;  // cleared at the EXIT of the call before
   if (streams_.capture_going_on() && streams_.is_capturing(call.stream)) [[unlikely]]
     open.flags |= operation::kCaptured;
   if (!streams_.find_known(thread, call.stream, data.contextUid, open.stream)) [[unlikely]] {
@@ -49,7 +57,7 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
   }
   SiteCall site;
   if (operation::can_stand(rule.kind)) [[likely]]
-    site = site_call(thread, id, rule.kind, call.function, data.symbolName, frame);
+    site = sites_.enter(thread, id, rule.kind, call.function, data.symbolName, frame);
   open.site = site.site;
   // A wait never gets the GPU to itself: the work that it waits for could not be issued meanwhile.
   if (alone_.on()) [[unlikely]]
@@ -60,7 +68,7 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
 
   const bool young = site.ordinal > 0 && site.ordinal <= kDenseOperations;
   // Another thread's default stream cannot be asked how far it is: in a rerun its markers say.
-  const bool dense = options_.markers == MarkerMode::dense || young || site.checks_its_data ||
+  const bool dense = markers_ == MarkerMode::dense || young || site.checks_its_data ||
                      (alone_.on() && open.stream != Streams::kNone && streams_.thread_of(open.stream) != 0);
   if (open.stream != Streams::kNone && (open.flags & operation::kCaptured) == 0) [[likely]] {
     const std::uint32_t marked = dense && streams_.unmarked(open.stream) > 0 ? streams_.mark(open.stream) : 0;
@@ -68,31 +76,30 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
     if (marked != 0 && open.ordinal == marked + 1) open.flags |= operation::kMarkedBefore;
     open.mark = dense || is_due(thread, site.ordinal);
   }
-  if (options_.races && (open.flags & operation::kCaptured) == 0) [[unlikely]] {
-    if (rule.kind == Kind::kernel) races_.before_kernel(thread, call, site.function);
-    if (call.rows != 1) races_.before_rows(thread, call);
+  if (races_ != nullptr && (open.flags & operation::kCaptured) == 0) [[unlikely]] {
+    if (rule.kind == Kind::kernel) races_->before_kernel(thread, call, site.function);
+    if (call.rows != 1) races_->before_rows(thread, call);
   }
   if (rule.kind == Kind::kernel && (open.flags & operation::kCaptured) == 0) [[likely]]
     latest_.keep(thread, call);
-  write_operation(thread, rule, call, site.ordinal);
+  write(thread, rule, call, site.ordinal);
 }
 
-void Recorder::meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data) {
+void OperationRecorder::meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data) {
   see_context(data);
   thread.open.stream = streams_.find(thread, call.stream, data.contextUid);
   // No operation is older than its stream's entry, which may have been made just now.
   wire::store(thread.entry, wire::thread::kCallTicks, ticks());
 }
 
-bool Recorder::is_due(const ThreadState& thread, std::uint32_t site_ordinal) const {
+bool OperationRecorder::is_due(const ThreadState& thread, std::uint32_t site_ordinal) const {
   const std::uint32_t unmarked = streams_.unmarked(thread.open.stream);
   if (unmarked < kSparseDistance) return false;
   return site_ordinal <= kSettledOperations || unmarked >= kFarDistance ||
          wire::load(thread.entry, wire::thread::kCallTicks) >= thread.next_marker;
 }
 
-// False: there is none behind this operation.
-bool Recorder::mark(ThreadState& thread) {
+bool OperationRecorder::mark(ThreadState& thread) {
   const std::uint64_t began = ticks();
   const bool marked = streams_.mark(thread.open.stream) == thread.open.ordinal;
   const std::uint64_t ended = ticks();
@@ -100,7 +107,7 @@ bool Recorder::mark(ThreadState& thread) {
   return marked;
 }
 
-void Recorder::take_turn(ThreadState& thread, bool armed) {
+void OperationRecorder::take_turn(ThreadState& thread, bool armed) {
   OpenOperation& open = thread.open;
   const bool can_wait = open.stream != Streams::kNone && (open.flags & operation::kCaptured) == 0;
   if (armed && can_wait && alone_.begin(thread)) {
@@ -110,8 +117,7 @@ void Recorder::take_turn(ThreadState& thread, bool armed) {
   }
 }
 
-void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const Call& call,
-                               std::uint32_t site_ordinal) {
+void OperationRecorder::write(ThreadState& thread, const CallRule& rule, const Call& call, std::uint32_t site_ordinal) {
   OpenOperation& open = thread.open;
   std::byte* record = next_record(thread, streams_);
   // The whole line at once: what a kind does not have is zero.
@@ -151,7 +157,7 @@ void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const 
   }
   StalePointer stale{};
   if (rule.kind == Kind::graph && (open.flags & operation::kCaptured) == 0) [[unlikely]] {
-    stale = write_replay(record, open, reinterpret_cast<CUgraphExec>(call.argument));
+    stale = graphs_->write_replay(record, open, reinterpret_cast<CUgraphExec>(call.argument));
   }
   const Origin origin = autograd_.current(thread);
   wire::store(record, operation::kNumber, origin.number);
@@ -166,22 +172,10 @@ void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const 
   publish(thread, record);
   open.record = record;
   if (stale.allocation != 0) [[unlikely]]
-    interner_.stale_pointer(thread.index, thread.serial, stale);
+    interner_->stale_pointer(thread.index, thread.serial, stale);
 }
 
-StalePointer Recorder::write_replay(std::byte* record, const OpenOperation& open, CUgraphExec graph) {
-  const GraphReplay replay = graphs_.launched(graph);
-  wire::store(record, operation::kGraph, replay.graph);
-  wire::store(record, operation::kReplay, replay.ordinal);
-  wire::store(record, operation::kGraphFlags, static_cast<std::uint8_t>(replay.flags));
-  if ((open.flags & operation::kAlone) != 0 && replay.words.count > 0) {
-    graph_markers_.clear(replay.words);
-    wire::store(record, operation::kGraphWords, replay.words.first + 1);
-  }
-  return replay.stale;
-}
-
-void Recorder::leave_operation(ThreadState& thread, const CallRule& rule, std::uint32_t result) {
+void OperationRecorder::leave(ThreadState& thread, const CallRule& rule, std::uint32_t result) {
   OpenOperation& open = thread.open;
   if (open.record == nullptr) return;
   const bool ok = result == CUDA_SUCCESS;
@@ -212,6 +206,36 @@ void Recorder::leave_operation(ThreadState& thread, const CallRule& rule, std::u
   if (operation::has_returned_at(rule.kind)) wire::store(open.record, operation::kReturnedAt, ticks());
   wire::store_release(open.record, operation::kFlags, open.flags);
   if (ok && thread.recent_errors != thread.recent_worked) failures_.worked(thread);
+}
+
+void OperationRecorder::see_context(const CUpti_CallbackData& data) {
+  if (data.context == nullptr || data.contextUid == newest_context_.load(std::memory_order_relaxed)) return;
+  if (streams_.context_index(data.contextUid) == Streams::kNone) {
+    if (!streams_.context_created(data.context, data.contextUid)) return;
+    blocking_->context_made();
+  }
+  newest_context_.store(data.contextUid, std::memory_order_relaxed);
+}
+
+void OperationRecorder::mark_last(const CallRule& rule, const CUpti_CallbackData& data) {
+  if (rule.decode == nullptr) return;
+  Call call;
+  rule.decode(data.functionParams, call);
+  const std::uint32_t stream = streams_.living(call.stream.handle);
+  if (stream != Streams::kNone && streams_.context_of(stream) == streams_.context_index(data.contextUid) &&
+      streams_.unmarked(stream) > 0 && !streams_.finished(stream, streams_.issued(stream))) {
+    streams_.mark(stream);
+  }
+}
+
+void OperationRecorder::note_event(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data) {
+  Call call;
+  rule.decode(data.functionParams, call);
+  thread.open = {};
+  thread.open.stream = operation::kNoStream;
+  thread.open.flags = operation::kReturned;
+  write(thread, rule, call, 0);
+  thread.open = {};
 }
 
 }  // namespace cudadiag::record

@@ -1,11 +1,9 @@
-// The looks at process exit and before a context ends: a fault that no call of the program has asked about is in
-// nobody's return code.
+#include "record/process/exit_probe.h"
 
 #include <time.h>
 
 #include "record/clock.h"
 #include "record/output/other_processes.h"
-#include "record/recorder.h"
 #include "record/this_thread.h"
 #include "record/uncancelled.h"
 
@@ -19,74 +17,83 @@ constexpr bool always() { return true; }
 
 }  // namespace
 
+void ExitProbe::attach(AreaMap& area, Interner& interner, const DriverApi& driver, Streams& streams, Failures& failures,
+                       Threads& threads) {
+  area_ = &area;
+  interner_ = &interner;
+  driver_ = &driver;
+  streams_ = &streams;
+  failures_ = &failures;
+  threads_ = &threads;
+}
+
 // For contexts that end, as `ends(handle, device)` says: waits for their unfinished work, but not for long, and only
 // while `may_wait()`.
 template <typename Ends, typename MayWait>
-void Recorder::look_for_faults(Ends ends, MayWait may_wait) {
+void ExitProbe::find_faults(Ends ends, MayWait may_wait) {
   constexpr std::uint64_t kPatience = 500'000'000;  // ns
   const std::uint64_t deadline = nanoseconds(CLOCK_MONOTONIC) + kPatience;
-  const bool can_look = driver_.ctx_push_current != nullptr && driver_.ctx_pop_current != nullptr &&
-                        driver_.stream_query != nullptr && !streams_.capture_going_on();
-  if (!can_look) return;
+  const bool can_ask = driver_->ctx_push_current != nullptr && driver_->ctx_pop_current != nullptr &&
+                       driver_->stream_query != nullptr && !streams_->capture_going_on();
+  if (!can_ask) return;
   const Uncancelled uncancelled;
-  streams_.each_unfinished([&](CUcontext context, CUstream stream, std::uint32_t flags, std::uint32_t index) {
+  streams_->each_unfinished([&](CUcontext context, CUstream stream, std::uint32_t flags, std::uint32_t index) {
     const std::uint32_t at =
-        wire::load(area_.region(area::Region::streams) + index * area::kStreamSize, wire::stream::kContext);
+        wire::load(area_->region(area::Region::streams) + index * area::kStreamSize, wire::stream::kContext);
     const std::uint32_t device =
-        wire::load(area_.region(area::Region::contexts) + at * area::kContextSize, wire::context::kDevice);
+        wire::load(area_->region(area::Region::contexts) + at * area::kContextSize, wire::context::kDevice);
     // Another thread's default stream cannot be named from here.
-    if ((flags & wire::stream::kPerThread) != 0 || failures_.frozen() || !ends(context, device)) return;
-    if (driver_.ctx_push_current(context) != CUDA_SUCCESS) return;
+    if ((flags & wire::stream::kPerThread) != 0 || failures_->frozen() || !ends(context, device)) return;
+    if (driver_->ctx_push_current(context) != CUDA_SUCCESS) return;
     CUresult result;
-    while ((result = driver_.stream_query(stream)) == CUDA_ERROR_NOT_READY && nanoseconds(CLOCK_MONOTONIC) < deadline &&
-           may_wait()) {
+    while ((result = driver_->stream_query(stream)) == CUDA_ERROR_NOT_READY &&
+           nanoseconds(CLOCK_MONOTONIC) < deadline && may_wait()) {
       const timespec pause = {0, 200'000};
       nanosleep(&pause, nullptr);
     }
     CUcontext popped = nullptr;
-    driver_.ctx_pop_current(&popped);
+    driver_->ctx_pop_current(&popped);
     if (!is_sticky(static_cast<std::uint32_t>(result))) return;
-    failures_.add(nullptr, {wire::error::Domain::driver, 0, "cuStreamQuery", static_cast<std::uint32_t>(result), 0,
-                            index, at, nullptr, false, true, false});
+    failures_->add(nullptr, {wire::error::Domain::driver, 0, "cuStreamQuery", static_cast<std::uint32_t>(result), 0,
+                             index, at, nullptr, false, true, false});
   });
 }
 
-void Recorder::look_at_exit(int status, ExitingThread thread) {
-  const bool recording = !failures_.frozen() && area_.state() != area::State::disabled;
-  if (recording && status != 0 && thread.may_lock && area_.may_have_others()) {
+void ExitProbe::at_exit(int status, ExitingThread thread) {
+  const bool recording = !failures_->frozen() && area_->state() != area::State::disabled;
+  if (recording && status != 0 && thread.may_lock && area_->may_have_others()) {
     char others[1024];
-    if (const auto found = others_at_work(others); !found.empty()) interner_.property("left_at_work", found);
+    if (const auto found = others_at_work(others); !found.empty()) interner_->property("left_at_work", found);
   }
-  area_.set_exit_status(status);
+  area_->set_exit_status(status);
   if (!recording) return;
   if (thread.may_ask_driver) {
     // Threads that are at work now would come back from their calls while the destructors run, and crash in a runtime
     // that is gone. Without us the program has ended by then.
-    const auto others_rest = [this] { return !threads_.others_are_in_calls(t_this.state); };
-    look_for_faults([](CUcontext, std::uint32_t) { return true; }, others_rest);
+    const auto others_rest = [this] { return !threads_->others_are_in_calls(t_this.state); };
+    find_faults([](CUcontext, std::uint32_t) { return true; }, others_rest);
   }
-  if (failures_.frozen()) return;
-  area_.calibrate();
-  area_.set_state(area::State::finished);
+  if (failures_->frozen()) return;
+  area_->calibrate();
+  area_->set_state(area::State::finished);
 }
 
-void Recorder::look_before_end(std::uint32_t id, const CUpti_CallbackData& data) {
-  if (failures_.frozen()) return;
+void ExitProbe::before_context_ends(std::uint32_t id, const CUpti_CallbackData& data) {
+  if (failures_->frozen()) return;
   if (id == CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2) {
     const CUcontext ending = static_cast<const cuCtxDestroy_v2_params*>(data.functionParams)->ctx;
-    look_for_faults([&](CUcontext context, std::uint32_t) { return context == ending; }, always);
+    find_faults([&](CUcontext context, std::uint32_t) { return context == ending; }, always);
   } else {
     const auto ending =
         static_cast<std::uint32_t>(static_cast<const cuDevicePrimaryCtxReset_v2_params*>(data.functionParams)->dev);
-    look_for_faults([&](CUcontext, std::uint32_t device) { return device == ending; }, always);
+    find_faults([&](CUcontext, std::uint32_t device) { return device == ending; }, always);
   }
 }
 
-void Recorder::look_before_reset() {
+void ExitProbe::before_device_reset() {
   CUdevice current = 0;
-  if (failures_.frozen() || driver_.ctx_get_device(&current) != CUDA_SUCCESS) return;
-  look_for_faults([&](CUcontext, std::uint32_t device) { return device == static_cast<std::uint32_t>(current); },
-                  always);
+  if (failures_->frozen() || driver_->ctx_get_device(&current) != CUDA_SUCCESS) return;
+  find_faults([&](CUcontext, std::uint32_t device) { return device == static_cast<std::uint32_t>(current); }, always);
 }
 
 }  // namespace cudadiag::record

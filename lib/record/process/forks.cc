@@ -1,7 +1,6 @@
 #include "record/process/forks.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <sys/mman.h>
 
 #include <atomic>
@@ -16,10 +15,9 @@ namespace cudadiag::record {
 
 namespace {
 
-forks::Origin g_origin;                // of this process; no parent: it is no such child
-std::atomic<bool> g_tried;             // to make its recorder
-std::atomic<Recorder*> g_in_child;     // null: none yet, or none could be made
-constexpr std::uint32_t kRefused = 3;  // CUDA_ERROR_NOT_INITIALIZED, cudaErrorInitializationError
+forks::Origin g_origin;             // of this process; no parent: it is not such a child
+std::atomic<bool> g_tried;          // to make its recorder
+std::atomic<Recorder*> g_in_child;  // null: none yet, or none could be made
 
 void make_recorder() {
   const bool has_room = may_take_address_space(sizeof(Recorder) + wire::area::kAreaSize);
@@ -76,7 +74,7 @@ void forks::see(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* da
     if (runtime) t_this.runtime_call = call.functionName, t_this.runtime_error = 0;
     return;
   }
-  if (result_of(domain, call) == kRefused) {
+  if (result_of(domain, call) == forks::kRefused) {
     const int error = errno;
     t_this.inside = true;
     record_refused(domain, id, call, frame);
@@ -84,46 +82,6 @@ void forks::see(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* da
     errno = error;
   }
   if (runtime) t_this.runtime_call = nullptr;
-}
-
-// ---- the recorder's part
-
-std::uint32_t Recorder::note_fork(ThreadState& thread, std::uintptr_t frame) {
-  constexpr std::uint32_t kNoCall = 0;
-  const Place at = place(thread, kNoCall, wire::operation::Kind::none, 0, frame);
-  const std::uint32_t site = interner_.site(at.key, at.python, at.native, 0, wire::operation::Kind::none, thread.index);
-  char text[16];
-  snprintf(text, sizeof text, "%u", site);
-  interner_.property("forked_at", text);
-  return site;
-}
-
-bool Recorder::start_in_child(const forks::Origin& origin) {
-  const Recorder& parent = *origin.parent;
-  options_.python = parent.options_.python;
-  options_.native = parent.options_.native;
-  if (!area_.open()) return false;
-  interner_.attach(area_);
-  threads_.attach(area_);
-  failures_.attach(area_, interner_, streams_);
-  driver_ = parent.driver_;
-  streams_.attach(area_, interner_, driver_, MarkerMode::off);
-  native_.attach(interner_, function_generation_);
-  python_sought_ = true;
-  const bool has_python = parent.has_python_.load(std::memory_order_acquire);
-  if (has_python) python_.adopt(parent.python_, interner_, hook_);
-  if (has_python && options_.native) native_.stop_at(python_.interpreter(), python_.interpreter() + 1);
-  has_python_.store(has_python, std::memory_order_release);
-  describe_process();
-  char text[32];
-  snprintf(text, sizeof text, "%u %u", origin.pid, origin.site);
-  interner_.property("forked_from", text);
-  return true;
-}
-
-void Recorder::refused_in_child(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
-                                std::uintptr_t frame) {
-  fail(thread, wire::error::Domain::driver, id, data, kRefused, frame);
 }
 
 }  // namespace cudadiag::record

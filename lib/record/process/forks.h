@@ -14,6 +14,9 @@ class Recorder;
 
 namespace forks {
 
+// CUDA_ERROR_NOT_INITIALIZED, cudaErrorInitializationError.
+constexpr std::uint32_t kRefused = 3;
+
 struct Origin {
   const Recorder* parent = nullptr;
   std::uint32_t pid = 0;   // the parent's

@@ -1,15 +1,14 @@
-// Describes the process in its area: the properties of session::ProcessRecord.
+#include "record/process/process_description.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <climits>
 
-#include "record/recorder.h"
+#include "record/process/launch_blocking.h"
 
 namespace cudadiag::record {
 
@@ -36,50 +35,30 @@ std::string_view driver_version(std::string_view text) {
   return {};
 }
 
-constexpr const char* kBlocking = "CUDA_LAUNCH_BLOCKING";
-
-// In effect unless empty or 0.
-const char* blocking_launches() {
-  const char* value = getenv(kBlocking);
-  return value == nullptr || *value == '\0' || strcmp(value, "0") == 0 ? nullptr : value;
-}
-
 }  // namespace
 
-void Recorder::describe_process() {
+void describe_process(Interner& interner) {
   char text[8192];
-  interner_.property("driver", driver_version(read_file("/proc/driver/nvidia/version", text)));
-  interner_.property("argv", read_file("/proc/self/cmdline", text));
+  interner.property("driver", driver_version(read_file("/proc/driver/nvidia/version", text)));
+  interner.property("argv", read_file("/proc/self/cmdline", text));
   const ssize_t length = readlink("/proc/self/exe", text, sizeof text);
-  if (length > 0) interner_.property("exe", {text, static_cast<std::size_t>(length)});
-  if (getcwd(text, sizeof text) != nullptr) interner_.property("cwd", text);
-  if (gethostname(text, HOST_NAME_MAX) == 0) interner_.property("host", text);
+  if (length > 0) interner.property("exe", {text, static_cast<std::size_t>(length)});
+  if (getcwd(text, sizeof text) != nullptr) interner.property("cwd", text);
+  if (gethostname(text, HOST_NAME_MAX) == 0) interner.property("host", text);
   for (const char* variable : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
     if (const char* rank = getenv(variable)) {
-      interner_.property("rank", rank);
+      interner.property("rank", rank);
       break;
     }
   }
   // Variables that change how CUDA behaves, as they are when CUDA starts.
-  for (const char* variable : {"CUDA_VISIBLE_DEVICES", kBlocking}) {
+  for (const char* variable : {"CUDA_VISIBLE_DEVICES", LaunchBlocking::kVariable}) {
     const char* value = getenv(variable);
     if (value == nullptr) continue;
     char key[64];
     snprintf(key, sizeof key, "env.%s", variable);
-    interner_.property(key, value);
+    interner.property(key, value);
   }
-}
-
-// Whether the driver reads it when it starts or with a context is not documented: what a context finds may count.
-void Recorder::keep_settings() {
-  if (blocking_launches() != nullptr) may_block_ = true;
-}
-
-// At the failure, not before: a program that sets it late has done so by then. The environment may change under
-// getenv() in another thread, so it is asked this once.
-void Recorder::look_for_late_settings() {
-  const char* value = may_block_ ? nullptr : blocking_launches();
-  if (value != nullptr) interner_.property("late.CUDA_LAUNCH_BLOCKING", value);
 }
 
 }  // namespace cudadiag::record

@@ -1,0 +1,35 @@
+// Publishes the call in which a thread may wait for the GPU, for readers of the area: a process that is stuck in it
+// cannot be asked.
+#pragma once
+
+#include <cupti.h>
+
+#include <cstdint>
+
+#include "record/calls/calls.h"
+#include "record/operations/site_finder.h"
+#include "record/operations/streams.h"
+#include "record/operations/threads.h"
+#include "record/output/interner.h"
+#include "record/watch.h"
+
+namespace cudadiag::record {
+
+class BlockingCalls {
+ public:
+  void attach(Interner& interner, SiteFinder& sites, Streams& streams, const Watch& watch);
+
+  void enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
+             std::uintptr_t frame);
+  static void leave(ThreadState& thread) { wire::store(thread.entry, wire::thread::kCallSite, 0); }
+  // The uid of the context that a call waits for: the current one, unless it names one; 0: not known.
+  std::uint32_t context_waited_for(std::uint32_t id, const CUpti_CallbackData& data) const;
+
+ private:
+  Interner* interner_ = nullptr;
+  SiteFinder* sites_ = nullptr;
+  Streams* streams_ = nullptr;
+  const Watch* watch_ = nullptr;
+};
+
+}  // namespace cudadiag::record

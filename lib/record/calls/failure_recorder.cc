@@ -1,0 +1,124 @@
+#include "record/calls/failure_recorder.h"
+
+#include "record/calls/driver_log.h"
+#include "record/calls/memory_calls.h"
+#include "record/this_thread.h"
+#include "wire/core_dump.h"
+
+namespace cudadiag::record {
+
+namespace operation = wire::operation;
+using operation::Kind;
+using wire::error::Domain;
+
+void FailureRecorder::attach(Interner& interner, const DriverApi& driver, OperationRecorder& operations,
+                             const CaptureRecorder& captures, WatchedCalls& calls, const LaunchBlocking& blocking) {
+  interner_ = &interner;
+  driver_ = &driver;
+  operations_ = &operations;
+  captures_ = &captures;
+  calls_ = &calls;
+  blocking_ = &blocking;
+}
+
+void FailureRecorder::add(ThreadState* thread, Return returned, const CUpti_CallbackData& data, std::uintptr_t frame) {
+  if (operations_->frozen()) return;
+  const bool of_driver = returned.domain == Domain::driver;
+  Call call;
+  bool launch = false;
+  FailedCall failed{};
+  failed.domain = returned.domain;
+  failed.id = returned.id;
+  failed.name = data.functionName;
+  failed.code = returned.code;
+  failed.of_call = returned.of_call;
+  failed.stream = operation::kNoStream;
+  if (of_driver) {
+    const CallRule& rule = driver_call(returned.id);
+    if (rule.decode != nullptr) rule.decode(data.functionParams, call);
+    launch = rule.kind == Kind::kernel;
+    if (thread != nullptr && thread->open.record != nullptr) {
+      failed.stream = thread->open.stream;
+      failed.site = thread->open.site;
+    }
+  } else {
+    launch = decode_runtime_launch(returned.id, data.functionParams, call);
+  }
+  failed.call = &call;
+  failed.launch = launch;
+  if (thread != nullptr && failed.site == 0) {
+    SiteFinder& sites = operations_->sites();
+    failed.site = launch ? sites.site_of_launch(*thread, returned.id, call.function, data.symbolName, frame)
+                         : sites.site_of(*thread, returned.id, Kind::none, frame);
+  }
+  failed.context = operations_->streams().context_index(data.contextUid);
+  if (thread != nullptr && of_driver) failed.started = wire::load(thread->entry, wire::thread::kCallTicks);
+  Capture capture;
+  if (thread != nullptr && wire::error::is_of_capture(returned.code)) {
+    capture = captures_->concerned(*thread, of_driver ? &driver_call(returned.id) : nullptr, data);
+  }
+  failed.capture = &capture;
+  if (of_driver) {
+    failed.bytes = bytes_asked_for(returned.id, data.functionParams);
+    failed.outer = calls_->driver_call_failed(data.functionName, launch);
+  }
+  if (returned.code == CUDA_ERROR_OUT_OF_MEMORY && returned.of_call == 0) ask_what_is_left(failed);
+  failed.explanation = driver_log::explanation();
+  if (is_sticky(returned.code) && !operations_->frozen()) blocking_->note_if_set_late(*interner_);
+  const std::uint64_t record = operations_->failures().add(thread, failed);
+  if (of_driver) t_this.runtime_error = record;
+  if (!operations_->frozen()) calls_->watch_last_error();
+}
+
+void FailureRecorder::ask_what_is_left(FailedCall& failed) const {
+  if (driver_->mem_get_info == nullptr || operations_->streams().capture_going_on()) return;
+  const RelaxedCapture relaxed(*driver_);
+  std::size_t free = 0, total = 0;
+  if (driver_->mem_get_info(&free, &total) != CUDA_SUCCESS) return;
+  failed.device_free = free;
+  failed.device_total = total;
+}
+
+void FailureRecorder::runtime_call_returned(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
+                                            std::uintptr_t frame) {
+  const std::uint32_t result = runtime_result(data);
+  if (WatchedCalls::asks_for_last_error(id)) {
+    if (thread == nullptr) return;
+    const std::uint64_t of_call = operations_->failures().looked_at(*thread, result);
+    // Captures record their own errors.
+    if (of_call != 0 && !wire::error::is_of_capture(result)) {
+      add(thread, {Domain::runtime, id, result, of_call}, data, frame);
+    }
+  } else if (!is_answer(result)) {
+    if (t_this.runtime_error != 0) {
+      operations_->failures().set_outer_code(t_this.runtime_error, result);
+    } else {
+      add(thread, {Domain::runtime, id, result}, data, frame);
+    }
+  }
+}
+
+void FailureRecorder::device_failed(ThreadState* waiting) {
+  if (operations_->frozen()) return;
+  interner_->property(wire::core_dump::kProperty, "written");
+  // Only the dump knows which error the call would return.
+  FailedCall failed{};
+  failed.domain = Domain::driver;
+  failed.name = "";
+  failed.code = CUDA_ERROR_LAUNCH_FAILED;
+  failed.stream = operation::kNoStream;
+  failed.context = Streams::kNone;
+  if (waiting != nullptr) {
+    failed.id = wire::load(waiting->entry, wire::thread::kCallId);
+    const std::string_view name = calls_->watch().call_name(CUPTI_CB_DOMAIN_DRIVER_API, failed.id);
+    if (!name.empty()) failed.name = name.data();
+    failed.site = wire::load(waiting->entry, wire::thread::kCallSite);
+    failed.context = wire::load(waiting->entry, wire::thread::kCallContext);
+    failed.started = wire::load(waiting->entry, wire::thread::kCallTicks);
+    failed.tid = waiting->tid;
+  }
+  blocking_->note_if_set_late(*interner_);
+  operations_->failures().add(waiting, failed);
+}
+
+}  // namespace cudadiag::record

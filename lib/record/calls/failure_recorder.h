@@ -1,0 +1,60 @@
+// Records failed calls: collects what is known of a call that has returned an error, and hands it to Failures.
+#pragma once
+
+#include <cupti.h>
+
+#include <cstdint>
+
+#include "record/calls/failures.h"
+#include "record/calls/watched_calls.h"
+#include "record/cupti/driver_api.h"
+#include "record/graphs/capture_recorder.h"
+#include "record/operations/operation_recorder.h"
+#include "record/operations/threads.h"
+#include "record/output/interner.h"
+#include "record/process/launch_blocking.h"
+#include "wire/error.h"
+
+namespace cudadiag::record {
+
+// The status that a runtime call returned. Calls that return no status (cudaGetErrorName) have no value here.
+inline std::uint32_t runtime_result(const CUpti_CallbackData& data) {
+  const auto* returned = static_cast<const cudaError_t*>(data.functionReturnValue);
+  return returned == nullptr ? 0 : static_cast<std::uint32_t>(*returned);
+}
+
+class FailureRecorder {
+ public:
+  void attach(Interner& interner, const DriverApi& driver, OperationRecorder& operations,
+              const CaptureRecorder& captures, WatchedCalls& calls, const LaunchBlocking& blocking);
+
+  // `thread` may be null in all of these.
+  void driver_call_failed(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uint32_t code,
+                          std::uintptr_t frame) {
+    add(thread, {wire::error::Domain::driver, id, code}, data, frame);
+  }
+  // EXIT of a runtime call that has failed, or that asks for the last error.
+  void runtime_call_returned(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
+                             std::uintptr_t frame);
+  // The driver has written a core dump and is about to end the process: what waits now never returns. `waiting`: the
+  // thread that waits.
+  void device_failed(ThreadState* waiting);
+
+ private:
+  struct Return {
+    wire::error::Domain domain;
+    std::uint32_t id, code;
+    std::uint64_t of_call = 0;  // FailedCall's
+  };
+  void add(ThreadState* thread, Return returned, const CUpti_CallbackData& data, std::uintptr_t frame);
+  void ask_what_is_left(FailedCall& failed) const;
+
+  Interner* interner_ = nullptr;
+  const DriverApi* driver_ = nullptr;
+  OperationRecorder* operations_ = nullptr;
+  const CaptureRecorder* captures_ = nullptr;
+  WatchedCalls* calls_ = nullptr;
+  const LaunchBlocking* blocking_ = nullptr;
+};
+
+}  // namespace cudadiag::record

@@ -1,0 +1,42 @@
+// Records who allocated which memory and who freed it, and which contexts may use each other's. Called after the
+// program's call has succeeded. Owns the list of allocations.
+#pragma once
+
+#include <cupti.h>
+
+#include <cstdint>
+
+#include "record/calls/calls.h"
+#include "record/calls/memory_calls.h"
+#include "record/cupti/driver_api.h"
+#include "record/memory/allocations.h"
+#include "record/operations/operation_recorder.h"
+#include "record/output/area_map.h"
+#include "record/output/race_records.h"
+
+namespace cudadiag::record {
+
+class MemoryRecorder {
+ public:
+  void attach(AreaMap& area, const DriverApi& driver, OperationRecorder& operations);
+  void record_races(RaceRecords& races) { races_ = &races; }
+  const Allocations& allocations() const { return allocations_; }
+
+  void note(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
+  // By a thread that has no ring.
+  void note_unrecorded(std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
+  void note_peer_access(std::uint32_t id, const CUpti_CallbackData& data);
+  // `thread` may be null. `context`: its index.
+  void context_destroyed(ThreadState* thread, std::uint32_t context, std::uintptr_t frame);
+
+ private:
+  std::uint64_t size_at(std::uint64_t address) const;
+
+  AreaMap* area_ = nullptr;
+  const DriverApi* driver_ = nullptr;
+  OperationRecorder* operations_ = nullptr;
+  RaceRecords* races_ = nullptr;  // null: races are not looked for
+  Allocations allocations_;
+};
+
+}  // namespace cudadiag::record

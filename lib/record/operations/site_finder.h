@@ -1,0 +1,108 @@
+// Finds the site of a call: its stacks and its kernel, as one number (wire/site_key.h), and counts the calls of each.
+//
+// Owns the readers of both kinds of stack. On the launch path a site comes from the thread's cache; stacks are walked
+// only where that does not have it.
+#pragma once
+
+#include <cuda.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "record/operations/kernel_ids.h"
+#include "record/operations/threads.h"
+#include "record/output/area_map.h"
+#include "record/output/interner.h"
+#include "record/python/python_hook.h"
+#include "record/python/python_stack.h"
+#include "record/rerun/window.h"
+#include "record/stacks/native_stack.h"
+#include "wire/operation.h"
+
+namespace cudadiag::record {
+
+// The site of an operation, and which call of it this is. Site 0: not known.
+struct SiteCall {
+  std::uint32_t site = 0, ordinal = 0, function = 0;
+  bool checks_its_data = false;  // as Interner's
+  bool armed = false;            // in a rerun: to be waited for
+};
+
+class SiteFinder {
+ public:
+  // Which stacks belong to a site, and whether Python code of ours runs in the process.
+  struct Stacks {
+    bool python, native, hook;
+  };
+  void attach(AreaMap& area, Interner& interner, KernelIds& kernels, const Window& window, PythonHook& hook);
+  void start(Stacks wanted);
+  // In a child of fork(), instead of `start`: takes over what the parent has found.
+  void adopt(const SiteFinder& parent);
+  void seek_loaded_python() {
+    if (wanted_.python && PythonStacks::is_loaded()) seek_python();
+  }
+
+  // ENTER of a call that issues an operation: counts it at its site. `id`: of CUPTI's callback. `frame`: address of the
+  // recorder's callback on the stack.
+  [[gnu::hot]] SiteCall enter(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, CUfunction kernel,
+                              const char* symbol, std::uintptr_t frame);
+
+  // The stacks of a call and its identity among the sites; not counted.
+  struct Place {
+    std::uint32_t python, native;
+    std::uint64_t key;
+    NativeStacks::Recognition recognition;  // of the native stack
+  };
+  Place place(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uint32_t function,
+              std::uintptr_t frame);
+  // The site of a call that issues no operation: not counted.
+  std::uint32_t site_of(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uintptr_t frame) {
+    return site_at(thread, place(thread, id, kind, 0, frame), kind, 0);
+  }
+  std::uint32_t site_of_launch(ThreadState& thread, std::uint32_t id, CUfunction kernel, const char* symbol,
+                               std::uintptr_t frame);
+  std::uint32_t site_at(const ThreadState& thread, const Place& place, wire::operation::Kind kind,
+                        std::uint32_t function) {
+    return interner_->site(place.key, place.python, place.native, function, kind, thread.index);
+  }
+
+  // Handles of kernels may mean others from now on.
+  void code_unloaded() { unloads_.fetch_add(1, std::memory_order_relaxed); }
+  // On its own stack, before its first call.
+  void thread_started(ThreadState& thread, std::uintptr_t frame) const;
+
+ private:
+  struct IssuedCall {
+    std::uint32_t id;
+    wire::operation::Kind kind;
+    CUfunction kernel;  // null: no launch
+    const char* symbol;
+    std::uintptr_t frame;
+  };
+  [[gnu::cold, gnu::noinline]] void seek_python();
+  bool wants_native() const;
+  // A call whose site the thread's cache does not have. `key`: its own there; 0: it cannot have one.
+  [[gnu::cold, gnu::noinline]] SiteCall enter_new(ThreadState& thread, IssuedCall call, std::uint64_t key);
+  bool describe(ThreadState& thread, const IssuedCall& call, SiteCache::Entry& entry);
+  SiteCall count(const SiteCache::Entry& entry);
+  std::uint32_t count_at(std::uint32_t site);
+
+  // Read by every launch: small, and together.
+  Stacks wanted_{};
+  std::atomic<bool> has_python_ = false;
+  // At start where there is an interpreter, so that no thread's first operations lack Python stacks; else by the first
+  // operation.
+  std::atomic<bool> python_sought_ = false;
+  std::atomic<std::uint64_t> unloads_ = 0;  // how often code was
+  std::byte* counts_ = nullptr;             // the area's region `sites`
+  PythonStacks python_;
+  NativeStacks native_;
+  Interner* interner_ = nullptr;
+  const Window* window_ = nullptr;
+  PythonHook* hook_ = nullptr;
+  AreaMap* area_ = nullptr;
+  KernelIds* kernels_ = nullptr;
+};
+
+}  // namespace cudadiag::record

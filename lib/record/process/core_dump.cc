@@ -1,0 +1,43 @@
+#include "record/process/core_dump.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstddef>
+
+#include "wire/core_dump.h"
+
+namespace cudadiag::record {
+
+// Within the process, by the driver's interface: an environment variable would arm its children too.
+void arm_core_dump(const DriverApi& driver, Interner& interner, const char* folder) {
+  char file[PATH_MAX];
+  const int written =
+      snprintf(file, sizeof file, "%s/%d%s", folder == nullptr ? "" : folder, getpid(), wire::core_dump::kSuffix);
+  if (folder == nullptr || written < 0 || static_cast<std::size_t>(written) >= sizeof file) {
+    interner.note("core-dump-off", "there is no folder for a GPU core dump");
+    return;
+  }
+  if (driver.coredump_set_attribute_global == nullptr) {
+    interner.note("core-dump-off", "the driver cannot be asked for GPU core dumps (CUDA 12.1 and later can)");
+    return;
+  }
+  // With the constant banks the driver was seen to begin a dump and not to finish it.
+  int left_out = CU_COREDUMP_SKIP_NONRELOCATED_ELF_IMAGES | CU_COREDUMP_SKIP_GLOBAL_MEMORY |
+                 CU_COREDUMP_SKIP_SHARED_MEMORY | CU_COREDUMP_SKIP_LOCAL_MEMORY | CU_COREDUMP_SKIP_CONSTBANK_MEMORY;
+  bool yes = true;
+  std::size_t file_size = static_cast<std::size_t>(written) + 1, flags_size = sizeof left_out, yes_size = sizeof yes;
+  const auto set = driver.coredump_set_attribute_global;
+  CUresult result = set(CU_COREDUMP_FILE, file, &file_size);
+  if (result == CUDA_SUCCESS) result = set(CU_COREDUMP_GENERATION_FLAGS, &left_out, &flags_size);
+  if (result == CUDA_SUCCESS) result = set(CU_COREDUMP_ENABLE_ON_EXCEPTION, &yes, &yes_size);
+  if (result != CUDA_SUCCESS) {
+    snprintf(file, sizeof file, "the driver refused to write GPU core dumps (%d)", static_cast<int>(result));
+    interner.note("core-dump-off", file);
+    return;
+  }
+  interner.property(wire::core_dump::kProperty, "armed");
+}
+
+}  // namespace cudadiag::record

@@ -1,0 +1,12 @@
+// Asks the driver to write a GPU core dump of this process when a kernel fails (wire/core_dump.h).
+#pragma once
+
+#include "record/cupti/driver_api.h"
+#include "record/output/interner.h"
+
+namespace cudadiag::record {
+
+// `folder`: of the pass; null: none. Leaves a note if there will be no dump, else a property.
+void arm_core_dump(const DriverApi& driver, Interner& interner, const char* folder);
+
+}  // namespace cudadiag::record
