@@ -24,6 +24,23 @@ std::uint32_t device_of(const ProcessRecord& record, std::uint32_t context) {
   return context < record.contexts.size() ? record.contexts[context].device : kNone;
 }
 
+// Memory of the kind that the call found none of, made before it.
+std::vector<const Allocation*> rivals(const ProcessRecord& record, const session::FailedCall& error) {
+  const bool host = wanted_host_memory(error);
+  const std::uint32_t device = device_of(record, error.context);
+  std::vector<const Allocation*> found;
+  for (const Allocation& allocation : record.allocations) {
+    const bool wanted = host ? allocation.kind == wire::allocation::Kind::pinned ||
+                                   allocation.kind == wire::allocation::Kind::registered
+                             : wire::allocation::takes_device_memory(allocation.kind);
+    const std::uint32_t own = device_of(record, allocation.context);
+    if (!wanted || (!host && device != kNone && own != kNone && own != device) || allocation.made > error.ticks)
+      continue;
+    found.push_back(&allocation);
+  }
+  return found;
+}
+
 }  // namespace
 
 AllocationMap::AllocationMap(const ProcessRecord& record, std::uint64_t ticks) {
@@ -95,36 +112,34 @@ bool wanted_host_memory(const session::FailedCall& error) {
                      [&](std::string_view call) { return error.call.starts_with(call); });
 }
 
-MemoryUse memory_use(const ProcessRecord& record, const session::FailedCall& error) {
-  const bool host = wanted_host_memory(error);
-  const std::uint32_t device = device_of(record, error.context);
-  std::map<std::uint32_t, MemoryHolder> by_site;
-  std::vector<std::tuple<std::uint64_t, bool, std::uint64_t>> changes;  // when, whether it grew, by how much
-  MemoryUse use;
-  for (const Allocation& allocation : record.allocations) {
-    const bool wanted = host ? allocation.kind == wire::allocation::Kind::pinned ||
-                                   allocation.kind == wire::allocation::Kind::registered
-                             : wire::allocation::takes_device_memory(allocation.kind);
-    const std::uint32_t own = device_of(record, allocation.context);
-    if (!wanted || (!host && device != kNone && own != kNone && own != device) || allocation.made > error.ticks)
-      continue;
-    changes.emplace_back(allocation.made, true, allocation.bytes);
-    if (!is_live(allocation, error.ticks)) {
-      changes.emplace_back(allocation.freed, false, allocation.bytes);
-      continue;
-    }
-    MemoryHolder& holder = by_site[allocation.site];
-    holder.site = allocation.site;
-    holder.bytes += allocation.bytes;
-    ++holder.count;
-    use.bytes += allocation.bytes;
+std::vector<MemoryChange> memory_changes(const ProcessRecord& record, const session::FailedCall& error) {
+  std::vector<std::tuple<std::uint64_t, bool, std::uint64_t>> steps;  // when, whether it grew, by how much
+  for (const Allocation* allocation : rivals(record, error)) {
+    steps.emplace_back(allocation->made, true, allocation->bytes);
+    if (!is_live(*allocation, error.ticks)) steps.emplace_back(allocation->freed, false, allocation->bytes);
   }
-  std::sort(changes.begin(), changes.end());
+  std::sort(steps.begin(), steps.end());
+  std::vector<MemoryChange> changes;
   std::uint64_t now = 0;
-  for (const auto& [ticks, grew, bytes] : changes) {
+  for (const auto& [ticks, grew, bytes] : steps) {
     now = grew ? now + bytes : now - std::min(now, bytes);
-    use.peak = std::max(use.peak, now);
+    changes.push_back({ticks, now});
   }
+  return changes;
+}
+
+MemoryUse memory_use(const ProcessRecord& record, const session::FailedCall& error) {
+  std::map<std::uint32_t, MemoryHolder> by_site;
+  MemoryUse use;
+  for (const Allocation* allocation : rivals(record, error)) {
+    if (!is_live(*allocation, error.ticks)) continue;
+    MemoryHolder& holder = by_site[allocation->site];
+    holder.site = allocation->site;
+    holder.bytes += allocation->bytes;
+    ++holder.count;
+    use.bytes += allocation->bytes;
+  }
+  for (const MemoryChange& change : memory_changes(record, error)) use.peak = std::max(use.peak, change.bytes);
   for (const auto& [site, holder] : by_site) use.holders.push_back(holder);
   std::stable_sort(use.holders.begin(), use.holders.end(),
                    [](const MemoryHolder& a, const MemoryHolder& b) { return a.bytes > b.bytes; });

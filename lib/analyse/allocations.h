@@ -58,6 +58,13 @@ struct MemoryUse {
   std::vector<MemoryHolder> holders;  // by site, largest first
 };
 
+struct MemoryChange {
+  std::uint64_t ticks = 0;
+  std::uint64_t bytes = 0;  // that are held from then on
+};
+
+// The memory that the process held before a call failed for want of it, of that kind and on the call's device, by time.
+std::vector<MemoryChange> memory_changes(const session::ProcessRecord& record, const session::FailedCall& error);
 // When a call failed for want of memory: what of its kind the process held on the call's device.
 MemoryUse memory_use(const session::ProcessRecord& record, const session::FailedCall& error);
 // Whether it was memory of the host that the call wanted.

@@ -21,16 +21,6 @@
 namespace cudadiag::diagnose {
 namespace {
 
-// The first failure's process first; what failed in other processes after it, each group by time.
-std::vector<const analyse::Failure*> in_order(const std::vector<analyse::Failure>& failures) {
-  std::vector<const analyse::Failure*> ordered;
-  for (const analyse::Failure& failure : failures) ordered.push_back(&failure);
-  std::stable_partition(ordered.begin(), ordered.end(), [&](const analyse::Failure* failure) {
-    return failure->process->pid == failures.front().process->pid;
-  });
-  return ordered;
-}
-
 // Under MPS only the code that failed tells whose failure it was.
 void settle_shared_gpu(Diagnosis& report, const std::vector<const analyse::Failure*>& failures) {
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
@@ -70,9 +60,18 @@ void add_ranks(Diagnosis& report, const Known& known) {
 
 }  // namespace
 
+std::vector<const analyse::Failure*> failures_in_order(const analyse::Analysis& analysis) {
+  std::vector<const analyse::Failure*> ordered;
+  for (const analyse::Failure& failure : analysis.failures) ordered.push_back(&failure);
+  std::stable_partition(ordered.begin(), ordered.end(), [&](const analyse::Failure* failure) {
+    return failure->process->pid == analysis.failures.front().process->pid;
+  });
+  return ordered;
+}
+
 Diagnosis diagnose(const Known& known) {
   const auto& [session, analysis, testimony, symbolizer, eager, job] = known;
-  const std::vector<const analyse::Failure*> failures = in_order(analysis.failures);
+  const std::vector<const analyse::Failure*> failures = failures_in_order(analysis);
   const ResolveSite resolve_site = located_by(symbolizer);
   Diagnosis report;
   describe_session(report, known);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "analyse/analysis.h"
 #include "diagnose/diagnosis.h"
@@ -28,5 +29,9 @@ struct Known {
 };
 
 Diagnosis diagnose(const Known& known);
+
+// As the first findings of a Diagnosis: the first failure's process first, what failed in other processes after it, each
+// group by time. Pointers into the analysis.
+std::vector<const analyse::Failure*> failures_in_order(const analyse::Analysis& analysis);
 
 }  // namespace cudadiag::diagnose

@@ -54,8 +54,9 @@ class FindingText {
     why();
     access();
     if (verbose_)
-      add("Grade", {fmt::format("{}: {}", diagnose::word(finding_.grade), diagnose::meaning(finding_.grade))}, 1, 0);
-    tell("Known", {base::printable(finding_.because.text())}, 1, 4);
+      add("Grade", {fmt::format("{}: {}", diagnose::word(finding_.grade), diagnose::meaning(finding_.grade))}, 1, 0,
+          Topic::evidence);
+    tell("Known", {base::printable(finding_.because.text())}, 1, 4, Topic::evidence);
     maybe();
     ranks();
     uses();
@@ -75,14 +76,17 @@ class FindingText {
  private:
   bool async() const { return analyse::is_asynchronous(finding_.kind); }
 
-  void add(std::string label, std::vector<std::string> lines, std::size_t at_least, int sacrifice) {
-    page_.sections.push_back(
-        {std::move(label), std::move(lines), at_least, sacrifice, Ink::plain, verbose_ ? Wide::stays : Wide::wraps});
+  void add(std::string label, std::vector<std::string> lines, std::size_t at_least, int sacrifice,
+           Topic topic = Topic::fact) {
+    page_.sections.push_back({std::move(label), std::move(lines), at_least, sacrifice, Ink::plain,
+                              verbose_ ? Wide::stays : Wide::wraps, false, topic});
   }
 
   // Sentences are not facts that somebody may want to search for: they are broken at spaces in any case.
-  void tell(std::string label, std::vector<std::string> sentences, std::size_t at_least, int sacrifice) {
-    page_.sections.push_back({std::move(label), std::move(sentences), at_least, sacrifice, Ink::plain, Wide::wraps});
+  void tell(std::string label, std::vector<std::string> sentences, std::size_t at_least, int sacrifice,
+            Topic topic = Topic::fact) {
+    page_.sections.push_back(
+        {std::move(label), std::move(sentences), at_least, sacrifice, Ink::plain, Wide::wraps, false, topic});
   }
 
   std::string place(const diagnose::Location& location) const { return diagnose::place(location, directory_); }
@@ -102,7 +106,7 @@ class FindingText {
     const std::size_t edge = std::max(std::min(page_.columns, std::max(kRightEdge, whole)), least);
     if (whole > edge && edge < least + kLeast) text = short_text;
     const std::string line = verbose_ ? text + "  " + tag : justify(text, tag, edge);
-    page_.sections.push_back({"", {line}, 1, 0, Ink::headline, Wide::stays});
+    page_.sections.push_back({"", {line}, 1, 0, Ink::headline, Wide::stays, false, Topic::headline});
   }
 
   // The number of operations that can have failed.
@@ -183,7 +187,9 @@ class FindingText {
                                 1,
                                 0,
                                 marked ? Ink::marked : Ink::plain,
-                                verbose_ ? Wide::stays : Wide::is_cut});
+                                verbose_ ? Wide::stays : Wide::is_cut,
+                                false,
+                                Topic::source});
     }
   }
 
@@ -288,7 +294,7 @@ class FindingText {
   void why() {
     std::vector<std::string> lines = {base::printable(finding_.cause ? finding_.cause->text : finding_.text)};
     for (std::string& line : argument_lines(finding_, directory_, verbose_)) lines.push_back(std::move(line));
-    tell("Why", std::move(lines), 1, 3);
+    tell("Why", std::move(lines), 1, 3, Topic::cause);
     if (!verbose_ || !finding_.cause) return;
     tell("Means", {base::printable(finding_.text)}, 1, 0);
     if (finding_.cause->link.empty()) return;
@@ -299,7 +305,7 @@ class FindingText {
   void fix() {
     std::vector<std::string> lines;
     for (const std::string& step : finding_.fix) lines.push_back(base::printable(step));
-    tell("Fix", std::move(lines), 1, 3);
+    tell("Fix", std::move(lines), 1, 3, Topic::fix);
   }
 
   void blamed() {
@@ -311,7 +317,7 @@ class FindingText {
     const std::string text = blamed_text(finding_, directory_);
     if (text.empty() && !finding_.reported_api.empty()) add("Call", {base::printable(finding_.reported_api)}, 1, 0);
     if (text.empty()) return;
-    add("Blamed", {text}, 2, 0);
+    add("Blamed", {text}, 2, 0, Topic::blame);
     // "CUBLAS_STATUS_ALLOC_FAILED" is what the program shows then.
     if (async() && !finding_.reported_library.empty()) {
       page_.sections.back().lines.push_back(
@@ -393,9 +399,10 @@ class FindingText {
 
   void stack() {
     if (verbose_) {
-      add("Python", python_stack_lines(finding_.stack.python, directory_), 0, 0);
-      if (finding_.thread_start) add("Started", python_stack_lines(finding_.thread_start->stack, directory_), 0, 0);
-      add("Native", native_stack_lines(finding_.stack, directory_), 0, 0);
+      add("Python", python_stack_lines(finding_.stack.python, directory_), 0, 0, Topic::stack);
+      if (finding_.thread_start)
+        add("Started", python_stack_lines(finding_.thread_start->stack, directory_), 0, 0, Topic::stack);
+      add("Native", native_stack_lines(finding_.stack, directory_), 0, 0, Topic::stack);
       return;
     }
     std::string text = stack_text(finding_.stack, directory_);

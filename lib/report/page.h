@@ -17,6 +17,18 @@ enum class Ink { plain, headline, marked };
 // The treatment of a line that is too long: sentences are broken at spaces, source is cut, commands to paste stay.
 enum class Wide { wraps, is_cut, stays };
 
+// What a section says, for writers that give it a place of its own.
+enum class Topic {
+  fact,      // a row of a table will do
+  headline,  // the error and its line
+  source,    // lines of code, and what is wrong with them
+  cause,
+  evidence,  // the grade, its meaning, and how it is known
+  fix,
+  blame,
+  stack,
+};
+
 struct Section {
   std::string label;               // "Why"; empty: lines stand at the left edge
   std::vector<std::string> lines;  // each is shown whole or not at all, in as many rows as it takes
@@ -25,6 +37,7 @@ struct Section {
   Ink ink = Ink::plain;
   Wide wide = Wide::wraps;
   bool is_link = false;  // to a page of ours, or of a vendor's: nothing that a session holds
+  Topic topic = Topic::fact;
 };
 
 // `text` broken at spaces into rows of at most `columns`, indented as it is, those after the first by `hang` more. A

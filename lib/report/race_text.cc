@@ -118,23 +118,29 @@ std::string race_headline(const diagnose::Finding& finding, const std::string& d
 void add_race(Page& page, const diagnose::Finding& finding, const std::string& directory, bool verbose) {
   const diagnose::ResolvedRace& race = *finding.race;
   const auto add = [&](std::string label, std::vector<std::string> lines, std::size_t at_least, int sacrifice,
-                       Wide wide = Wide::wraps) {
-    page.sections.push_back({std::move(label), std::move(lines), at_least, sacrifice, Ink::plain, wide});
+                       Wide wide = Wide::wraps, Topic topic = Topic::fact) {
+    page.sections.push_back({std::move(label), std::move(lines), at_least, sacrifice, Ink::plain, wide, false, topic});
   };
   const std::size_t edge = std::min(page.columns, kRightEdge);
   const std::string title = "cudadiag: " + race_headline(finding, directory),
                     tag = fmt::format("[{}]", diagnose::word(finding.grade));
   const bool fits = !verbose && title.size() + tag.size() + 2 <= edge;
-  page.sections.push_back(
-      {"", {fits ? justify(title, tag, edge) : title + "  " + tag}, 1, 0, Ink::headline, Wide::stays});
+  page.sections.push_back({"",
+                           {fits ? justify(title, tag, edge) : title + "  " + tag},
+                           1,
+                           0,
+                           Ink::headline,
+                           Wide::stays,
+                           false,
+                           Topic::headline});
   for (const symbolize::SourceLine& line : finding.excerpt) {
     const bool marked = line.number == finding.location.nearest().line;
     add("", {fmt::format("  {} {:>3} | {}", marked ? '>' : ' ', line.number, base::printable(line.text))}, 1, 2,
-        verbose ? Wide::stays : Wide::is_cut);
+        verbose ? Wide::stays : Wide::is_cut, Topic::source);
   }
   if (const std::string changed = diagnose::changed_source_text(finding); !changed.empty())
     add("", {"        " + changed}, 1, 0);
-  add("Why", {base::printable(finding.text)}, 1, 0);
+  add("Why", {base::printable(finding.text)}, 1, 0, Wide::wraps, Topic::cause);
   if (std::vector<std::string> tensors = race_tensors(race); !tensors.empty()) add("Tensor", std::move(tensors), 1, 5);
   const Wide stack = verbose ? Wide::stays : Wide::wraps;
   add("First", lines_of(race.accesses[0], directory, verbose), 2, 3, stack);
@@ -142,7 +148,7 @@ void add_race(Page& page, const diagnose::Finding& finding, const std::string& d
   add("Missing", {base::printable(race.missing)}, 1, 0);
   std::vector<std::string> fix;
   for (const std::string& step : finding.fix) fix.push_back(base::printable(step));
-  add("Fix", std::move(fix), 1, 3);
+  add("Fix", std::move(fix), 1, 3, Wide::wraps, Topic::fix);
   if (race.allocation) {
     const diagnose::PointedMemory& memory = *race.allocation;
     std::string text = fmt::format("{:#x}, {} B", memory.address, diagnose::thousands(memory.bytes));
@@ -151,7 +157,7 @@ void add_race(Page& page, const diagnose::Finding& finding, const std::string& d
     add("Memory", {text}, 1, 6);
   }
   if (race.times > 1) add("Seen", {fmt::format("{} times", diagnose::thousands(race.times))}, 1, 7);
-  add("Known", {base::printable(finding.because.text())}, 1, 4);
+  add("Known", {base::printable(finding.because.text())}, 1, 4, Wide::wraps, Topic::evidence);
 }
 
 }  // namespace cudadiag::report

@@ -187,24 +187,11 @@ bool ended_badly(const diagnose::Diagnosis& report) {
   });
 }
 
-std::string clean_sentence(const diagnose::Diagnosis& report) {
-  if (report.verdict != analyse::Verdict::inconclusive) {
-    const auto is_handled = [](const analyse::Note& note) { return note.code == analyse::NoteCode::error_handled; };
-    const auto first = std::find_if(report.notes.begin(), report.notes.end(), is_handled);
-    const bool any = first != report.notes.end();
-    const std::string clean = any && ended_badly(report)
-                                  ? "cudadiag: no CUDA failure is known to have ended the program"
-                                  : "cudadiag: no CUDA failure in this session";
-    if (!any) return clean;
-    if (std::none_of(first + 1, report.notes.end(), is_handled)) return clean + "; " + base::printable(first->text);
-    return clean + ", but calls that failed, after which the program went on: -v tells which";
-  }
-  const std::string why = report.notes.empty() ? "" : ": " + base::printable(report.notes.front().text);
-  return "cudadiag: cannot tell whether CUDA failed in this session" + why;
-}
-
 Section clean(const diagnose::Diagnosis& report) {
-  Section section{"", {clean_sentence(report)}, 1, 0, Ink::plain, Wide::stays};
+  const CleanVerdict verdict = clean_verdict(report);
+  const bool unknown = report.verdict == analyse::Verdict::inconclusive;
+  const std::string reason = verdict.reason.empty() ? "" : (unknown ? ": " : "; ") + verdict.reason;
+  Section section{"", {"cudadiag: " + verdict.sentence + reason}, 1, 0, Ink::plain, Wide::stays};
   for (const analyse::Note& note : report.notes) {
     if (note.code == analyse::NoteCode::unfinished) section.lines.push_back("cudadiag: " + base::printable(note.text));
   }
@@ -219,6 +206,21 @@ Page empty_page(const TextOptions& options) {
 }
 
 }  // namespace
+
+CleanVerdict clean_verdict(const diagnose::Diagnosis& report) {
+  if (report.verdict == analyse::Verdict::inconclusive) {
+    return {"cannot tell whether CUDA failed in this session",
+            report.notes.empty() ? "" : base::printable(report.notes.front().text)};
+  }
+  const auto is_handled = [](const analyse::Note& note) { return note.code == analyse::NoteCode::error_handled; };
+  const auto first = std::find_if(report.notes.begin(), report.notes.end(), is_handled);
+  const bool any = first != report.notes.end();
+  const std::string clean = any && ended_badly(report) ? "no CUDA failure is known to have ended the program"
+                                                       : "no CUDA failure in this session";
+  if (!any) return {clean, ""};
+  if (std::none_of(first + 1, report.notes.end(), is_handled)) return {clean, base::printable(first->text)};
+  return {clean + ", but calls that failed, after which the program went on: -v tells which", ""};
+}
 
 Page short_page(const diagnose::Diagnosis& report, const TextOptions& options) {
   Page page = empty_page(options);

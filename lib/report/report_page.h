@@ -2,6 +2,7 @@
 // base::printable().
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "diagnose/diagnosis.h"
@@ -13,6 +14,12 @@ namespace cudadiag::report {
 // The first finding, and what to do next; at most `options.lines` rows. Empty when there is no finding, unless
 // `options.say_clean` asks for more.
 Page short_page(const diagnose::Diagnosis& report, const TextOptions& options);
+
+// What a session without a finding says: "no CUDA failure in this session". `reason` is the note that explains it.
+struct CleanVerdict {
+  std::string sentence, reason;
+};
+CleanVerdict clean_verdict(const diagnose::Diagnosis& report);
 
 // All that is known: a page for each finding, then one of the run.
 std::vector<Page> whole_pages(const diagnose::Diagnosis& report, const TextOptions& options);

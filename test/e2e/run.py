@@ -24,6 +24,7 @@ import isolation
 import lines
 import memory
 import nans
+import pages
 import processes
 import python_package
 import races
@@ -41,7 +42,7 @@ import ways
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, command_line, documents, eager, ends, full_log, hangs, isolation, lines, memory, nans, processes,
+ROOMS = (backward_passes, cases, command_line, documents, eager, ends, full_log, hangs, isolation, lines, memory, nans, pages, processes,
          python_package, races, reruns, scarcity, sessions, shapes, survival, terminal, unasked, unrecorded, values, ways, witnesses)
 
 

@@ -192,7 +192,7 @@ def a_session_of_another_host_quotes_no_source_unless_asked(machine):
     machine.plan(FAULT)
     line = pathlib.Path(true_line("ten_launches.py")[0]).read_text().splitlines()[true_line("ten_launches.py")[1] - 1]
     folder = _foreign(machine, host="evilbox")
-    for format in ([], ["-v"], ["--json"], ["--html"], ["--sarif"]):
+    for format in ([], ["-v"], ["--json"], ["--html", "--keep-names"], ["--sarif"]):
         written = expect_success(machine.cudadiag("report", folder, *format)).stdout
         expect(line.strip() in written, False, f"source in {format}")
         expect_in("another host (evilbox)", written, f"reason in {format}")

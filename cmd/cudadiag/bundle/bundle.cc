@@ -2,12 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -19,8 +17,8 @@
 #include "report/memory_text.h"
 #include "report/sharing/redaction.h"
 #include "report/text.h"
-#include "session/host_name.h"
 #include "session/plain_file.h"
+#include "sessions/own_names.h"
 #include "supervise/reruns/replay.h"
 #include "terminal/terminal.h"
 
@@ -29,19 +27,6 @@ namespace {
 
 constexpr std::uintmax_t kLargestScript = 1u << 20, kLargestInputs = std::uintmax_t{1} << 30;
 constexpr int kColumns = 100;
-
-report::Redaction redaction_of(const session::Session& session) {
-  std::vector<std::string> homes, users, hosts = {session.manifest.host, session::host_name()};
-  if (const char* home = std::getenv("HOME")) homes.emplace_back(home);
-  for (const char* variable : {"USER", "LOGNAME"}) {
-    if (const char* user = std::getenv(variable)) users.emplace_back(user);
-  }
-  if (const passwd* entry = ::getpwuid(::geteuid())) {
-    homes.emplace_back(entry->pw_dir);
-    users.emplace_back(entry->pw_name);
-  }
-  return {std::move(homes), std::move(users), std::move(hosts)};
-}
 
 struct Script {
   std::filesystem::path file;  // without links
@@ -110,7 +95,7 @@ std::string redacted_script(const Script& script, const report::Redaction& redac
 }
 
 std::vector<TarEntry> contents(const session::Session& session, diagnose::Diagnosis report, bool with_inputs) {
-  const report::Redaction redaction = redaction_of(session);
+  const report::Redaction redaction = own_names(session);
   report.command = redaction.words(report.command);
   for (auto& process : report.processes) process.argv = redaction.words(process.argv);
   report::TextOptions options;

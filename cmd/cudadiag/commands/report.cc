@@ -10,7 +10,7 @@
 #include "diagnose/words.h"
 #include "options/code_rules.h"
 #include "options/shared_options.h"
-#include "report/html.h"
+#include "page/page.h"
 #include "report/json.h"
 #include "report/sarif.h"
 #include "session/session_folders.h"
@@ -32,6 +32,7 @@ struct ReportOptions {
   Format format = Format::text;
   std::optional<std::string> bundle;  // a file to pack the report into; empty: one named after the session
   bool bundle_inputs = false;         // the failing call with its tensors too
+  PageRequest page;                   // of Format::html
   bool foreign = false;               // quote sources of a session that may be somebody else's, too
 };
 
@@ -50,8 +51,7 @@ std::string written(const diagnose::Diagnosis& report, const ReportOptions& opti
       return report::write_json(report);
     case Format::sarif:
       return report::write_sarif(report, CUDADIAG_VERSION);
-    case Format::html:
-      return report::write_html(report);
+    case Format::html:  // write_page()
     case Format::text:
       break;
   }
@@ -75,11 +75,21 @@ int carry_out(const ReportOptions& options) {
   if (const auto unknown = unknown_path(options.code_rules, &session)) return say(*unknown), kOwnFailure;
   session.manifest.code_rules.insert(session.manifest.code_rules.end(), options.code_rules.begin(),
                                      options.code_rules.end());
+  if (options.format == Format::html) return write_page(session, options.page);
   const diagnose::Diagnosis found = examine_found(session, options.foreign);
   if (options.bundle) return write_bundle(session, found, *options.bundle, options.bundle_inputs);
   const std::string text = written(found, options);
   print(text);
   return 0;
+}
+
+CLI::Option* add_page(CLI::App* command, ReportOptions& report) {
+  auto* html = command->add_option("--html", report.page.file, "a page for a browser, with everything that is known")
+                   ->expected(0, 1)
+                   ->type_name("FILE");
+  command->add_flag("--open", report.page.open, "show that page in a browser");
+  command->add_flag("--keep-names", report.page.keep_names, "leave home folders, user and host names in the page");
+  return html;
 }
 
 }  // namespace
@@ -94,8 +104,7 @@ void add_report(CLI::App& app, int& status) {
     Format format;
     const char* help;
   } formats[] = {{"--json", Format::json, "as JSON"},
-                 {"--sarif", Format::sarif, "as SARIF 2.1.0, for code scanning and editors"},
-                 {"--html", Format::html, "as a page for a browser, with everything that is known"}};
+                 {"--sarif", Format::sarif, "as SARIF 2.1.0, for code scanning and editors"}};
   std::vector<CLI::Option*> others = {quiet};
   for (const auto& [name, format, help] : formats) {
     auto* option = command->add_flag_callback(
@@ -103,6 +112,12 @@ void add_report(CLI::App& app, int& status) {
     for (CLI::Option* other : others) option->excludes(other);
     others.push_back(option);
   }
+  auto* html = add_page(command, *report);
+  for (CLI::Option* other : others) {
+    html->excludes(other);
+    command->get_option("--open")->excludes(other);
+  }
+  others.push_back(html);
   auto* bundle = command
                      ->add_option_function<std::string>(
                          "--bundle", [report](const std::string& file) { report->bundle = file; },
@@ -114,9 +129,11 @@ void add_report(CLI::App& app, int& status) {
   add_foreign(command, report->foreign, "quote sources for a session of another user or host, too");
   add_code_rules(command);
   name_page(command);
-  command->callback([report, &status, command, bundle] {
+  command->callback([report, &status, command, bundle, html] {
     report->code_rules = code_rules(*command);
     if (bundle->count() > 0 && !report->bundle) report->bundle = "";
+    if (html->count() > 0 || report->page.open) report->format = Format::html;
+    report->page.foreign = report->foreign;
     status = carry_out(*report);
   });
 }

@@ -29,6 +29,15 @@ diagnose::Diagnosis examine_found(const session::Session& session, bool trusted)
   return report;
 }
 
+IllustratedDiagnosis examine_for_page(const session::Session& session, bool trusted) {
+  const std::string foreign = trusted ? "" : session::why_foreign(session);
+  const symbolize::WithheldSources withheld(!foreign.empty());
+  diagnose::SessionState state(session);
+  IllustratedDiagnosis found{state.diagnosis(), diagnose::pictures_of(state)};
+  diagnose::mark_foreign(found.report, foreign);
+  return found;
+}
+
 void tell_unfinished(diagnose::SessionState& state, bool kept) {
   const session::Session& session = state.session();
   const auto status = diagnose::build_status(session, state.analysis(), false, state.symbolizer());

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "diagnose/diagnosis.h"
+#include "diagnose/pictures/pictures.h"
 #include "diagnose/session_state.h"
 #include "report/text.h"
 #include "session/session.h"
@@ -13,6 +15,14 @@ namespace cudadiag::command {
 // The diagnosis of a session that lies somewhere and may be somebody else's: then without source lines, and the report
 // says why. `trusted`: the user says that it is not.
 diagnose::Diagnosis examine_found(const session::Session& session, bool trusted);
+
+struct IllustratedDiagnosis {
+  diagnose::Diagnosis report;
+  std::vector<diagnose::FindingPictures> pictures;
+};
+
+// The same with its pictures.
+IllustratedDiagnosis examine_for_page(const session::Session& session, bool trusted);
 
 // One sentence on the oldest work that is known to have been unfinished for a second or more when its process ended, if
 // there is any.

@@ -20,35 +20,161 @@ std::size_t occurrences(const std::string& text, const std::string& of) {
 
 }  // namespace
 
-TEST_CASE("a page has its findings, each with headline, source and rows, and then the run") {
-  const std::string page = write_html(python_report());
+TEST_CASE("a page begins with the verdict, its line, its grade and the cause") {
+  Diagnosis report = python_report();
+  report.findings[0].cause = Cause{"id", "idx[0,77] = 30050, table has 30000 rows", {}, "", true, {}};
+  const std::string page = write_html(report);
   CHECK(page.find("<title>cudadiag: illegal memory access (700) in train.py:41, forward [bracketed]</title>") !=
         page.npos);
-  CHECK(page.find("<h2>cudadiag: illegal memory access (700) in train.py:41, forward  [bracketed]</h2>") != page.npos);
-  CHECK(page.find("\n<mark>  &gt;  41 |   y = self.emb(idx) ") != page.npos);
-  CHECK(page.find("<tr><th>Fix</th><td><div>check the pointers</div></td></tr>") != page.npos);
+  CHECK(page.find("<h1>illegal memory access in <code>train.py:41</code><small>, forward</small></h1>") != page.npos);
+  CHECK(page.find("<span class=\"badge bracketed\" title=\"completion markers leave exactly one operation\">") !=
+        page.npos);
+  CHECK(page.find("<span class=\"badge\">CUDA_ERROR_ILLEGAL_ADDRESS (700)</span>") != page.npos);
+  CHECK(page.find("<p class=\"lead\">idx[0,77] = 30050, table has 30000 rows</p>") != page.npos);
+  CHECK(page.find("<span class=\"at\"><i>41</i>  y = self.emb(idx)</span>") != page.npos);
+  CHECK(page.find("<li>check the pointers</li>") != page.npos);
   CHECK(page.find("void gather&lt;16, long&gt;(long*, int)  grid 4096,1,1") != page.npos);
-  CHECK(page.find("<article>\n<table>\n<tr><th>Passes</th><td><div>record 62 s bracketed</div>") != page.npos);
-  CHECK(occurrences(page, "<article>") == 2);
-  CHECK(occurrences(write_html(refused_report()), "<article>") == 4);
+  CHECK(page.find("<h2>The run</h2>\n<table class=\"facts\">\n<tr><th>Passes</th>") != page.npos);
 }
 
-TEST_CASE("long stacks are folded, and links are links") {
+TEST_CASE("processes that failed alike share an article, and others have their own") {
+  Diagnosis report = refused_report();
+  for (std::size_t i = 0; i < 3; ++i) report.findings[i].rank = static_cast<int>(i);
+  std::string page = write_html(report);
+  CHECK(occurrences(page, "<article") == 1);
+  CHECK(page.find("<span class=\"badge\">ranks 0, 1 and 2 alike</span>") != page.npos);
+  report.findings[2].code = 700;
+  page = write_html(report);
+  CHECK(occurrences(page, "<article") == 2);
+  CHECK(page.find("ranks 0 and 1 alike") != page.npos);
+  CHECK(page.find("<span class=\"badge\">rank 2</span>") != page.npos);
+}
+
+TEST_CASE("a guess is not called the line that failed") {
   Diagnosis report = python_report();
-  CHECK(write_html(report).find("<details>") == std::string::npos);
+  const auto heading = [&](analyse::Grade grade) {
+    report.findings[0].grade = grade;
+    const std::string page = write_html(report), before = "<figure class=\"own\"><figcaption><b>";
+    const std::size_t begin = page.find(before) + before.size();
+    return page.substr(begin, page.find("</b>", begin) - begin);
+  };
+  CHECK(heading(analyse::Grade::proven) == "The line that failed");
+  CHECK(heading(analyse::Grade::bracketed) == "The line that failed");
+  CHECK(heading(analyse::Grade::inferred) == "The likeliest line");
+  CHECK(heading(analyse::Grade::suspected) == "The suspected line");
+}
+
+namespace {
+
+std::vector<symbolize::SourceLine> numbered(int from, int to) {
+  std::vector<symbolize::SourceLine> lines;
+  for (int number = from; number <= to; ++number) lines.push_back({number, "text " + std::to_string(number)});
+  return lines;
+}
+
+FindingPictures quoting(const Finding& finding, int blamed) {
+  FindingPictures pictures;
+  pictures.own = Quotation{finding.location, numbered(36, 46)};
+  Location at = finding.location;
+  at.line = blamed;
+  pictures.blamed = Quotation{at, numbered(blamed - 5, blamed + 5)};
+  return pictures;
+}
+
+}  // namespace
+
+TEST_CASE("the blamed line is quoted beside the true one, or in the same lines where it is near") {
+  const Diagnosis report = python_report();
+  std::string page = write_html(report, {quoting(report.findings[0], 88)});
+  CHECK(occurrences(page, "<figure class=\"own\">") == 1);
+  CHECK(occurrences(page, "<figure class=\"blamed\">") == 1);
+  CHECK(page.find("<span class=\"at\"><i>88</i>text 88</span>") != page.npos);
+  page = write_html(report, {quoting(report.findings[0], 44)});
+  CHECK(occurrences(page, "<figure class=\"blamed\">") == 0);
+  CHECK(page.find("<span class=\"at\"><em>failed</em><i>41</i>text 41</span>") != page.npos);
+  CHECK(page.find("<span class=\"other\"><em>blamed</em><i>44</i>text 44</span>") != page.npos);
+  CHECK(occurrences(page, "<i>46</i>") == 1);
+  CHECK(occurrences(page, "<i>49</i>") == 1);
+}
+
+TEST_CASE("a timeline has a box for each operation, in the place where it was issued, and its markers") {
+  const Diagnosis report = python_report();
+  FindingPictures pictures;
+  Timeline& timeline = pictures.timeline.emplace();
+  timeline.columns = 3;
+  DrawnOperation first, second, other;
+  first.column = 0;
+  first.work = second.work = session::Work::kernel;
+  first.progress = Progress::finished;
+  first.marked = first.marker_written = true;
+  second.column = 2;
+  second.kernel = "void scale(int)";
+  second.progress = Progress::failed;
+  second.marked = true;
+  other.column = 1;
+  other.work = session::Work::copy;
+  timeline.streams = {{"the default stream", 0, 7, {first, second}}, {"stream 0x10", 1234, 0, {other}}};
+  const std::string page = write_html(report, {pictures});
+  CHECK(occurrences(page, "class=\"box finished\"") == 1);
+  CHECK(occurrences(page, "class=\"box failed\"") == 1);
+  CHECK(occurrences(page, "class=\"box not-known\"") == 1);
+  const std::size_t a = page.find("class=\"box finished\""), b = page.find("class=\"box failed\"");
+  CHECK(page.rfind("x=\"44.0\"", a) > page.rfind("<rect", a));
+  CHECK(page.rfind("x=\"216.0\"", b) > page.rfind("<rect", b));
+  CHECK(occurrences(page, "completion marker, written") == 1);
+  CHECK(occurrences(page, "completion marker, never written") == 1);
+  CHECK(page.find(">1,234 …<") != page.npos);
+  CHECK(page.find(">… 7<") != page.npos);
+}
+
+TEST_CASE("names of people, hosts and home folders are taken out where that is asked for") {
+  Diagnosis report = python_report();
+  report.findings[0].location.file = "/home/ann/train.py";
+  report.working_directory = "/";
+  CHECK(write_html(report).find("node7") != std::string::npos);
+  const Redaction names({"/home/ann"}, {"ann"}, {"node7"});
+  const std::string page = write_html(report, {}, {&names, "1.0.0"});
+  CHECK(page.find("node7") == page.npos);
+  CHECK(page.find("/home/ann") == page.npos);
+  CHECK(page.find("Written by cudadiag 1.0.0") != page.npos);
+}
+
+TEST_CASE("long rows and stacks are folded, and links are links") {
+  Diagnosis report = python_report();
   report.findings[0].stack.python.assign(9, {"/home/u/deep.py", 7, "deeper", true});
   report.findings[0].cause = Cause{"id", "why", {}, "https://example.org/a?b=1&c=2", true, {}};
   const std::string page = write_html(report);
-  CHECK(page.find("<tr><th>Python</th><td class=\"fact\"><details><summary>9 lines</summary><div>* ") != page.npos);
+  CHECK(page.find("<details><summary>Python, 9 lines</summary><pre>* ") != page.npos);
   CHECK(page.find(
             R"(<a href="https://example.org/a?b=1&amp;c=2" rel="noreferrer">https://example.org/a?b=1&amp;c=2</a>)") !=
         page.npos);
 }
 
-TEST_CASE("a clean session's page says so") {
-  const std::string page = write_html(clean_report());
-  CHECK(page.find("<title>cudadiag: no CUDA failure in this session</title>") != page.npos);
-  CHECK(page.find("<pre>cudadiag: no CUDA failure in this session\n</pre>") != page.npos);
+TEST_CASE("a page without a failure says so, and says nothing twice") {
+  CHECK(write_html(clean_report()).find("<h1>no CUDA failure in this session</h1>") != std::string::npos);
+  Diagnosis report = clean_report();
+  report.verdict = analyse::Verdict::inconclusive;
+  report.notes = {{analyse::NoteCode::launcher, "the recording is damaged"}, {analyse::NoteCode::launcher, "and old"}};
+  const std::string page = write_html(report);
+  CHECK(
+      page.find(
+          "<h1>cannot tell whether CUDA failed in this session</h1>\n<p class=\"lead\">the recording is damaged</p>") !=
+      page.npos);
+  CHECK(occurrences(page.substr(page.find("</title>")), "the recording is damaged") == 1);
+  CHECK(page.find("and old") != page.npos);
+}
+
+// Whatever a page holds, a browser gets nothing to run, and nothing to fetch.
+TEST_CASE("a page has no script and loads nothing") {
+  for (const Diagnosis& report : {python_report(), native_report(), crowded_report(), explained_report(),
+                                  clean_report(), parted_ranks_report()}) {
+    const std::string page = write_html(report, {quoting(python_report().findings[0], 88)});
+    for (const char* none : {"<script", "javascript:", "src=", "url(", "@import", "<link", "<iframe", "<object", "<img",
+                             "http-equiv=\"refresh"}) {
+      CHECK_MESSAGE(page.find(none) == page.npos, none);
+    }
+    CHECK(page.find("default-src 'none'; style-src 'unsafe-inline'") != page.npos);
+  }
 }
 
 TEST_CASE("what the program says is text, whatever it looks like") {
@@ -66,7 +192,16 @@ TEST_CASE("what the program says is text, whatever it looks like") {
   report.notes = {{analyse::NoteCode::launcher, attack}};
   report.command = {attack};
   report.gpus = {attack};
-  std::string page = write_html(report);
+  FindingPictures pictures;
+  pictures.own = Quotation{finding.location, {{12, attack}}};
+  pictures.blamed = Quotation{{attack, attack, symbolize::Language::python, attack, "", 3}, {{3, attack}}};
+  Timeline& timeline = pictures.timeline.emplace();
+  timeline.columns = 1;
+  DrawnOperation operation;
+  operation.kernel = attack;
+  operation.location = finding.location;
+  timeline.streams = {{attack, 0, 0, {operation}}};
+  std::string page = write_html(report, {pictures});
   page.erase(0, page.find("</style>"));
   CHECK(page.find("script>") == page.npos);
   CHECK(page.find("<script") == page.npos);
@@ -79,6 +214,7 @@ TEST_CASE("what the program says is text, whatever it looks like") {
 TEST_CASE("only links of ours are links, and the command is without its secrets") {
   Diagnosis report = python_report();
   report.findings[0].fix = {"https://evil.example/x"};
+  report.findings[0].reported_at->source = "https://evil.example/z";
   report.notes = {{analyse::NoteCode::launcher, "https://evil.example/y"}};
   report.command = {"python", "--token", "s3cr3t"};
   report.processes = {{7, 1, {"python", "--password=s3cr3t"}, {}, {}, {}}};

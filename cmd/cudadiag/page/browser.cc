@@ -1,0 +1,43 @@
+#include "page/browser.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "launch/process.h"
+
+namespace cudadiag::command {
+namespace {
+
+// The desktop's, WSL's, Debian's.
+constexpr const char* kOpeners[] = {"xdg-open", "wslview", "sensible-browser"};
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
+  return variables;
+}
+
+}  // namespace
+
+std::optional<base::Error> open_in_browser(const std::string& file) {
+  std::vector<std::string> programs(std::begin(kOpeners), std::end(kOpeners));
+  // A list, separated by colons, of which the first counts.
+  const char* chosen = std::getenv("BROWSER");
+  const std::string browser = chosen == nullptr ? "" : std::string(chosen).substr(0, std::string(chosen).find(':'));
+  if (!browser.empty()) programs.insert(programs.begin(), browser);
+  const std::string path = std::filesystem::absolute(file).string();
+  launch::SpawnOptions options;
+  options.apart = true;
+  options.outlives = true;
+  for (const std::string& program : programs) {
+    if (std::holds_alternative<pid_t>(launch::start_process({program, path}, own_environment(), options))) {
+      return std::nullopt;
+    }
+  }
+  return base::Error{"no program was found that opens a browser", "open it yourself: " + path};
+}
+
+}  // namespace cudadiag::command

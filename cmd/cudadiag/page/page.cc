@@ -1,0 +1,62 @@
+#include "page/page.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/file_descriptor.h"
+#include "base/write_all.h"
+#include "diagnose/words.h"
+#include "page/browser.h"
+#include "report/html.h"
+#include "sessions/findings.h"
+#include "sessions/own_names.h"
+#include "terminal/terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+// Others may not read it before its owner hands it on: it quotes source.
+constexpr mode_t kMode = 0600;
+
+std::string page_of(const session::Session& session, const PageRequest& request) {
+  const IllustratedDiagnosis found = examine_for_page(session, request.foreign);
+  const report::Redaction names = own_names(session);
+  return report::write_html(found.report, found.pictures, {request.keep_names ? nullptr : &names, CUDADIAG_VERSION});
+}
+
+bool write_file(const std::string& file, const std::string& page) {
+  const base::FileDescriptor out(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode));
+  if (out.valid() && base::write_all(out.get(), page)) return true;
+  say("cannot write " + file + ": " + std::strerror(errno) + "; name another file: --html FILE.html");
+  return false;
+}
+
+}  // namespace
+
+int write_page(const session::Session& session, const PageRequest& request) {
+  std::string file = request.file;
+  if (file == "-" && request.open) return say("--html - --open: a browser shows a file: name one"), kOwnFailure;
+  const std::string extension = std::filesystem::path(file).extension().string();
+  if (!file.empty() && file != "-" && extension != ".html" && extension != ".htm") {
+    say("--html " + file + ": the file's name must end in .html. The session comes first: cudadiag report " +
+        diagnose::shell_word(file) + " --html FILE.html");
+    return kOwnFailure;
+  }
+  if (file.empty() && (request.open || ::isatty(STDOUT_FILENO) != 0)) {
+    file = "cudadiag-" + session.folder.filename().string() + ".html";
+  }
+  const std::string page = page_of(session, request);
+  if (file.empty() || file == "-") return print(page), 0;
+  if (!write_file(file, page)) return kOwnFailure;
+  say("the page is " + file +
+      (request.keep_names ? "" : "; home folders, user and host names are taken out: review it before sharing"));
+  if (!request.open) return 0;
+  if (const auto failure = open_in_browser(file)) return say(*failure), kOwnFailure;
+  return 0;
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,25 @@
+// The part of a page that is about one failure or race.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "diagnose/diagnosis.h"
+#include "diagnose/pictures/pictures.h"
+#include "report/html/markup.h"
+#include "report/page.h"
+
+namespace cudadiag::report {
+
+struct ArticleSources {
+  const std::vector<const diagnose::Finding*>& findings;  // one, or those of several processes that failed alike
+  const Page& page;                                       // of the first
+  const diagnose::FindingPictures& pictures;              // likewise
+  const std::string& directory;
+  bool leads = false;  // it is the page's first
+};
+
+// `context`: a line above the headline, already marked up.
+std::string finding_article(const ArticleSources& sources, const std::string& context, const Markup& markup);
+
+}  // namespace cudadiag::report

@@ -1,0 +1,125 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/printable.h"
+#include "diagnose/words.h"
+#include "report/html/figures.h"
+#include "report/html/svg.h"
+#include "report/memory_text.h"
+
+namespace cudadiag::report {
+namespace {
+
+using Point = diagnose::MemoryCurve::Point;
+using diagnose::Relation;
+
+constexpr double kWidth = 720;
+constexpr std::size_t kMostPoints = 360;
+constexpr std::size_t kPlaceColumns = 44;
+
+// The highest of each part of the curve, so that no peak is lost, and the last.
+std::vector<Point> thinned(const std::vector<Point>& points) {
+  const std::size_t part = points.size() / kMostPoints + 1;
+  std::vector<Point> kept;
+  for (std::size_t i = 0; i < points.size(); i += part) {
+    const auto begin = points.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto end = points.begin() + static_cast<std::ptrdiff_t>(std::min(i + part, points.size()));
+    kept.push_back(*std::max_element(begin, end, [](const Point& a, const Point& b) { return a.bytes < b.bytes; }));
+  }
+  if (part > 1) kept.push_back(points.back());
+  return kept;
+}
+
+std::string figure(const Drawing& drawing, std::string_view caption) {
+  return fmt::format("<figure>{}<figcaption class=\"below\">{}</figcaption></figure>\n", drawing.html(), caption);
+}
+
+}  // namespace
+
+std::string memory_figure(const diagnose::MemoryCurve& curve, const diagnose::MemoryUse& use, const Markup& markup) {
+  constexpr double kTop = 24, kBottom = 170, kLeft = 4, kRight = kWidth - 210, kAsked = 34;
+  const std::uint64_t total = use.of_host ? 0 : use.total.value_or(0), held = curve.points.back().bytes;
+  // What was asked for is drawn on top of what was held; a damaged record may ask for anything.
+  const std::uint64_t wanted = held + std::min(use.asked, std::max(total, held));
+  std::uint64_t most = std::max<std::uint64_t>({total, wanted, 1});
+  for (const Point& point : curve.points) most = std::max(most, point.bytes);
+  const double begin = curve.points.front().seconds, span = std::max(curve.end - begin, 1e-9);
+  const auto x_of = [&](double seconds) { return kLeft + (kRight - kLeft) * (seconds - begin) / span; };
+  const auto y_of = [&](std::uint64_t bytes) {
+    return kBottom - (kBottom - kTop) * static_cast<double>(bytes) / static_cast<double>(most);
+  };
+  Drawing drawing(kWidth, 196, "Memory that this process held, by time, until the call that found none");
+  std::string path = fmt::format("M{:.1f} {:.1f}", kLeft, kBottom);
+  for (const Point& point : thinned(curve.points)) {
+    path += fmt::format("H{:.1f}V{:.1f}", x_of(point.seconds), y_of(point.bytes));
+  }
+  drawing.area(path + fmt::format("H{:.1f}V{:.1f}Z", kRight, kBottom), "held");
+  const double beside = kRight + kAsked + 8;
+  if (wanted > held) {
+    drawing.box(kRight, y_of(wanted), kAsked, y_of(held) - y_of(wanted), "box failed");
+    drawing.text(beside, (y_of(wanted) + y_of(held)) / 2 + 4, "alarm",
+                 markup.text(fmt::format("{} asked for", size_text(use.asked))));
+  }
+  if (total > 0) {
+    drawing.line(kLeft, y_of(total), kRight + kAsked, y_of(total), "limit");
+    drawing.text(kLeft, y_of(total) - 6, "small", markup.text(fmt::format("{} in all", size_text(total))));
+  }
+  drawing.text(beside, std::min((y_of(held) + kBottom) / 2 + 12, kBottom), "",
+               markup.text(fmt::format("{} held", size_text(held))));
+  drawing.text(kLeft, kBottom + 18, "small", "first allocation");
+  drawing.centred(kRight, kBottom + 18, "small", markup.text(diagnose::duration(span) + " later"));
+  return figure(drawing, use.of_host
+                             ? "Pinned memory that this process held, by time."
+                             : "Memory of the GPU that this process held, by time. Other processes are not in it.");
+}
+
+std::string access_figure(const diagnose::Access& access, const Markup& markup) {
+  const bool past = access.relation == Relation::past_end, before = access.relation == Relation::before;
+  if (!access.allocation || !access.distance || (!past && !before)) return "";
+  constexpr double kMemory = 340, kTop = 34, kHeight = 40;
+  const double memory = past ? 4 : kWidth - kMemory - 4, place = past ? kWidth - 90 : 90;
+  Drawing drawing(kWidth, 118, "The memory that was meant, and the address of the failing access beside it");
+  std::string name = access.parameter_name;
+  if (name.empty() && access.parameter) name = fmt::format("parameter {}", *access.parameter);
+  drawing.box(memory, kTop, kMemory, kHeight, "held");
+  drawing.centred(
+      memory + kMemory / 2, kTop + 25, "",
+      markup.text(base::clip(fmt::format("{}{}", name.empty() ? "" : name + ": ", size_text(access.allocation->bytes)),
+                             kPlaceColumns)));
+  const double edge = past ? memory + kMemory : memory;
+  drawing.line(edge, kTop + kHeight / 2, place, kTop + kHeight / 2, "gap");
+  drawing.dot(place, kTop + kHeight / 2, "alarm");
+  const std::string distance =
+      fmt::format("{} {}", size_text(*access.distance), past ? "past its end" : "before its beginning");
+  drawing.centred((edge + place) / 2, kTop + kHeight / 2 - 8, "alarm", markup.text(distance));
+  drawing.centred(place, kTop + kHeight + 22, "",
+                  markup.text(fmt::format("{}{}", diagnose::word(access.kind),
+                                          access.bytes == 0 ? "" : fmt::format(" of {} B", access.bytes))));
+  return figure(drawing, "The failing access beside the memory that it was meant for. Distances are not to scale.");
+}
+
+std::string freed_figure(const diagnose::Argument& argument, const diagnose::Location& used, const Markup& markup) {
+  if (!argument.allocation || !argument.allocation->is_freed || !argument.allocation->freed) return "";
+  const diagnose::PointedMemory& memory = *argument.allocation;
+  constexpr double kLine = 44, kBegin = 90, kFreed = 360, kUsed = 630;
+  Drawing drawing(kWidth, 104, "Memory that was allocated, freed, and then used");
+  drawing.box(kBegin, kLine - 12, kFreed - kBegin, 24, "held");
+  drawing.centred(
+      (kBegin + kFreed) / 2, kLine + 4, "",
+      markup.text(fmt::format("{}: {}", base::clip(argument.name, kPlaceColumns / 2), size_text(memory.bytes))));
+  drawing.line(kFreed, kLine, kUsed, kLine, "gap");
+  drawing.dot(kUsed, kLine, "alarm");
+  const auto moment = [&](double x, const char* what, const diagnose::Location* location) {
+    drawing.centred(x, kLine - 22, "small", what);
+    if (location == nullptr) return;
+    drawing.centred(x, kLine + 36, "", markup.text(base::clip(short_place(*location), kPlaceColumns / 2)));
+  };
+  moment(kBegin, "allocated", memory.allocated ? &*memory.allocated : nullptr);
+  moment(kFreed, "freed", &*memory.freed);
+  moment(kUsed, "used", &used);
+  return figure(drawing, "The life of the memory that the operation was given. Widths do not show time.");
+}
+
+}  // namespace cudadiag::report

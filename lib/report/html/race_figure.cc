@@ -1,0 +1,49 @@
+#include <fmt/core.h>
+
+#include "base/printable.h"
+#include "diagnose/facts/place.h"
+#include "diagnose/kernel_name.h"
+#include "diagnose/stream_name.h"
+#include "report/html/figures.h"
+#include "report/html/svg.h"
+
+namespace cudadiag::report {
+namespace {
+
+constexpr double kWidth = 720, kHeight = 176, kBoxWidth = 280, kBoxHeight = 44;
+constexpr std::size_t kColumns = 38;  // of text in a box
+
+std::string deed_of(const diagnose::ResolvedAccess& access) {
+  const char* does = access.mode == session::RaceMode::unknown ? "may write"
+                     : access.mode == session::RaceMode::read  ? "reads"
+                                                               : "writes";
+  const std::string what = access.kernel.empty() ? std::string(session::word(access.operation))
+                                                 : diagnose::short_kernel_name(access.kernel, kColumns / 2);
+  return fmt::format("{} {}", what, does);
+}
+
+void side(Drawing& drawing, const diagnose::ResolvedAccess& access, const std::string& directory, double x, double y,
+          const Markup& markup) {
+  drawing.text(0, y - 6, "small", markup.text(diagnose::stream_name(access.stream)));
+  drawing.line(0, y + kBoxHeight / 2, kWidth, y + kBoxHeight / 2, "lane");
+  const std::string place = diagnose::place(access.location, directory);
+  drawing.box(x, y, kBoxWidth, kBoxHeight, "box failed", markup.text(place + ": " + deed_of(access)));
+  drawing.centred(x + kBoxWidth / 2, y + 19, "", markup.text(base::clip(short_place(access.location), kColumns)));
+  drawing.centred(x + kBoxWidth / 2, y + 35, "small", markup.text(base::clip(deed_of(access), kColumns)));
+}
+
+}  // namespace
+
+std::string race_figure(const diagnose::ResolvedRace& race, const std::string& directory, const Markup& markup) {
+  if (race.accesses.size() != 2) return "";
+  Drawing drawing(kWidth, kHeight, "Two operations on two streams, with nothing that orders them");
+  const double top = 20, bottom = kHeight - kBoxHeight - 6, first = 60, second = kWidth - kBoxWidth - 20;
+  side(drawing, race.accesses[0], directory, first, top, markup);
+  side(drawing, race.accesses[1], directory, second, bottom, markup);
+  const double from = first + kBoxWidth - 30, to = second + 40;
+  drawing.line(from, top + kBoxHeight, to, bottom, "gap");
+  drawing.text((from + to) / 2 + 24, (top + kBoxHeight + bottom) / 2 + 4, "", "nothing orders these two");
+  return "<figure>" + drawing.html() + "</figure>\n";
+}
+
+}  // namespace cudadiag::report

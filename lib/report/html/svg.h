@@ -1,0 +1,32 @@
+// A drawing: shapes in pixels, classes from the page's style. Texts are already marked up.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace cudadiag::report {
+
+class Drawing {
+ public:
+  // `label` says to those who cannot see it what it shows.
+  Drawing(double width, double height, std::string label) : width_(width), height_(height), label_(std::move(label)) {}
+
+  void box(double x, double y, double width, double height, std::string_view kind, std::string_view title = "");
+  void line(double x1, double y1, double x2, double y2, std::string_view kind);
+  void text(double x, double y, std::string_view kind, std::string_view text);
+  void centred(double x, double y, std::string_view kind, std::string_view text);
+  // A triangle that points up to (x, y).
+  void triangle(double x, double y, std::string_view kind, std::string_view title);
+  void dot(double x, double y, std::string_view kind);
+  // A closed outline, "M0 0H10V5Z".
+  void area(std::string_view path, std::string_view kind);
+
+  // In a <div> that scrolls where the page is narrower.
+  std::string html() const;
+
+ private:
+  double width_, height_;
+  std::string label_, shapes_;
+};
+
+}  // namespace cudadiag::report
