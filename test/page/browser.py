@@ -87,10 +87,10 @@ class Browser:
     def ask(self, expression):
         return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"]["value"]
 
-    def picture(self):
+    def picture(self, scale=1):
         """The whole page as PNG."""
         height = self.ask("document.documentElement.scrollHeight")
         width = self.ask("window.innerWidth")
-        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": scale}
         answer = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
         return base64.b64decode(answer["data"])

@@ -55,6 +55,7 @@ p { margin: 0.5rem 0; overflow-wrap: anywhere; }
 .fix ul { margin: 0.25rem 0 0; padding: 0; list-style: none; }
 .lines { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 1.25rem; }
 figure { margin: 0; min-width: 0; }
+figure + figure:not(.lines *) { margin-top: 1rem; }
 figcaption { font-size: 0.9rem; margin-bottom: 0.4rem; overflow-wrap: anywhere; }
 figcaption b { display: block; }
 figcaption.below { color: var(--muted); margin: 0.5rem 0 0; }

@@ -1,0 +1,57 @@
+"""Small PNG files as rows of red, green and blue, by the standard library alone."""
+
+import struct
+import zlib
+
+CHANNELS = {2: 3, 6: 4}  # with and without transparency
+
+
+def _pieces(data):
+    at = 8
+    while at < len(data):
+        (size,), kind = struct.unpack(">I", data[at:at + 4]), data[at + 4:at + 8]
+        yield kind, data[at + 8:at + 8 + size]
+        at += 12 + size
+
+
+def _unfiltered(kind, row, above, step):
+    for i, value in enumerate(row):
+        left = row[i - step] if i >= step else 0
+        up, corner = above[i], above[i - step] if i >= step else 0
+        if kind == 1:
+            value += left
+        elif kind == 2:
+            value += up
+        elif kind == 3:
+            value += (left + up) // 2
+        elif kind == 4:
+            distances = abs(up - corner), abs(left - corner), abs(left + up - 2 * corner)
+            value += (left, up, corner)[distances.index(min(distances))]
+        row[i] = value & 0xff
+
+
+def colour_rows(data):
+    """Each row as bytes, three for each pixel."""
+    pieces = list(_pieces(data))
+    width, height, depth, colour = struct.unpack(">IIBB", dict(pieces)[b"IHDR"][:10])
+    assert depth == 8, "one byte for each channel"
+    channels = CHANNELS[colour]
+    raw = zlib.decompress(b"".join(piece for kind, piece in pieces if kind == b"IDAT"))
+    size = width * channels
+    rows, above = [], bytes(size)
+    for y in range(height):
+        begin = y * (size + 1)
+        row = bytearray(raw[begin + 1:begin + 1 + size])
+        _unfiltered(raw[begin], row, above, channels)
+        above = bytes(row)
+        rows.append(b"".join(above[x:x + 3] for x in range(0, size, channels)))
+    return rows
+
+
+def write_colour(rows):
+    def piece(kind, content):
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    header = struct.pack(">IIBBBBB", len(rows[0]) // 3, len(rows), 8, 2, 0, 0, 0)
+    body = zlib.compress(b"".join(b"\0" + row for row in rows), 9)
+    return b"\x89PNG\r\n\x1a\n" + piece(b"IHDR", header) + piece(b"IDAT", body) + piece(b"IEND", b"")
