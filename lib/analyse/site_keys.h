@@ -1,11 +1,11 @@
-// The sites of a recorded process as other runs have them too (wire/site_key.h).
+// The sites of a recorded process as other runs have them too (wire/rerun/site_key.h).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "session/process_record.h"
-#include "wire/site_key.h"
+#include "wire/rerun/site_key.h"
 
 namespace cudadiag::analyse {
 

@@ -57,8 +57,8 @@ struct RecordingPlace {
   std::string arena;                  // may be empty: the recorder then writes to `pass_folder`
   std::filesystem::path pass_folder;  // may be empty too
   std::string pass = "record";        // the value of CUDADIAG_PASS
-  std::string window;                 // wire/window.h; empty: nothing is waited for
-  std::string values = "";            // wire/values.h; empty: none are taken
+  std::string window;                 // wire/rerun/window.h; empty: nothing is waited for
+  std::string values = "";            // wire/rerun/values.h; empty: none are taken
 };
 
 // The environment variables for the target.

@@ -41,7 +41,7 @@ struct Options {
   MarkerMode markers = MarkerMode::sparse;
   bool python = true;
   bool native = true;
-  std::string_view window;  // wire/window.h; empty: nothing is waited for
+  std::string_view window;  // wire/rerun/window.h; empty: nothing is waited for
   bool hook = false;        // Python code of ours runs in the target
   bool races = false;       // wire/race_record.h
   WatchBy watch_by = WatchBy::automatic;

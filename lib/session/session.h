@@ -7,7 +7,7 @@
 //     record/PID.area                  one area per process (wire/area.h), zero pages left out as holes
 //     record/PID.log                   every operation of it, where that was asked for (session/log/log_codec.h)
 //     confirm/PID.area                 the same of a rerun; confirm-2, … of further ones
-//     confirm/PID.values               what Python code of ours told there (wire/delivery.h)
+//     confirm/PID.values               what Python code of ours told there (wire/rerun/delivery.h)
 //     confirm/PID.inputs/              the failing call with its tensors, and replay.py that makes it again
 //     confirm/output.txt               what the rerun wrote to stdout and stderr
 //     device/PID.gpucore               of a rerun without the recorder: the GPU core dump, and output.txt

@@ -20,7 +20,7 @@
 #include "session/plain_folder.h"
 #include "session/session_folders.h"
 #include "wire/area.h"
-#include "wire/delivery.h"
+#include "wire/rerun/delivery.h"
 #include "wire/unrecorded.h"
 
 namespace cudadiag::session {

@@ -26,7 +26,7 @@ struct RecordingOptions {
   std::optional<std::string> output;  // the folder of sessions; by default the user's own
   launch::RecordOptions record;
   std::vector<std::string> watch;   // lines of Python whose latest values are kept, FILE:LINE
-  std::string window;               // what this run waits for (wire/window.h); empty: nothing
+  std::string window;               // what this run waits for (wire/rerun/window.h); empty: nothing
   bool full_log = false;            // every operation is kept
   std::optional<NansOptions> nans;  // operators are checked, and nothing else is recorded
 };

@@ -9,7 +9,7 @@
 
 namespace cudadiag::supervise {
 
-// wire/values.h; empty: there are none.
+// wire/rerun/values.h; empty: there are none.
 std::string watched_lines(const std::vector<std::string>& lines);
 
 // A sentence for each line that cannot be reached with the files that are here. The program may still create them.

@@ -34,7 +34,7 @@ void empty_older_report(const std::string& path);
 // Says so where it cannot be written.
 void write_json_file(const diagnose::Diagnosis& report, const std::string& path);
 
-// The operations to wait for in a run that shall catch the failure of this session (wire/window.h).
+// The operations to wait for in a run that shall catch the failure of this session (wire/rerun/window.h).
 base::Result<std::string> window_of_session(const std::string& session, const std::optional<std::string>& output);
 
 }  // namespace cudadiag::command

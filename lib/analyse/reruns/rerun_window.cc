@@ -8,7 +8,7 @@
 #include "analyse/forward_launches.h"
 #include "analyse/site_keys.h"
 #include "session/property.h"
-#include "wire/window.h"
+#include "wire/rerun/window.h"
 
 namespace cudadiag::analyse {
 namespace {

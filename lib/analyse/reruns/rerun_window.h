@@ -17,7 +17,7 @@ enum class Reach {
 };
 
 struct RerunWindow {
-  std::string text;   // wire/window.h; empty: there is nothing to wait for
+  std::string text;   // wire/rerun/window.h; empty: there is nothing to wait for
   std::string words;  // for people: "call 3 of train.py's…"
 };
 

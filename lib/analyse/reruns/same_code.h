@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analyse/analysis.h"
-#include "wire/site_key.h"
+#include "wire/rerun/site_key.h"
 
 namespace cudadiag::analyse {
 

@@ -15,7 +15,7 @@ from .visits import Place, here, visits
 
 
 class Suspect:
-    """A line of CUDADIAG_VALUES (wire/values.h)."""
+    """A line of CUDADIAG_VALUES (wire/rerun/values.h)."""
 
     def __init__(self, fields):
         self.line, self.first = int(fields[0]), int(fields[1])

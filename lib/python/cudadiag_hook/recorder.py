@@ -1,6 +1,6 @@
 """The functions of the recorder that the hook calls. ../load.py replaces these by the recorder's own."""
 
-lines = ""  # what CUDADIAG_VALUES says (lib/wire/values.h); "": no values are wanted
+lines = ""  # what CUDADIAG_VALUES says (lib/wire/rerun/values.h); "": no values are wanted
 inputs_folder = ""  # where the failing call may be saved; a folder that does not exist yet
 
 

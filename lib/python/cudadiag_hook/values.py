@@ -1,4 +1,4 @@
-"""What CUDADIAG_VALUES asks for (lib/wire/values.h)."""
+"""What CUDADIAG_VALUES asks for (lib/wire/rerun/values.h)."""
 from . import recorder
 from .accesses import stop_telling
 from .budget import state, swallow

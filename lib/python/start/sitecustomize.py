@@ -4,7 +4,7 @@
 import os
 import sys
 
-MOST_LINE = 32 << 10  # lib/wire/delivery.h
+MOST_LINE = 32 << 10  # lib/wire/rerun/delivery.h
 
 
 def start(folder):

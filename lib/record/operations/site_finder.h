@@ -1,4 +1,4 @@
-// Finds the site of a call: its stacks and its kernel, as one number (wire/site_key.h), and counts the calls of each.
+// Finds the site of a call: its stacks and its kernel, as one number (wire/rerun/site_key.h), and counts the calls of each.
 //
 // Owns the readers of both kinds of stack. On the launch path a site comes from the thread's cache; stacks are walked
 // only where that does not have it.

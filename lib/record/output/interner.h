@@ -13,7 +13,7 @@
 #include "record/output/id_table.h"
 #include "wire/intern.h"
 #include "wire/operation.h"
-#include "wire/site_key.h"
+#include "wire/rerun/site_key.h"
 
 namespace cudadiag::record {
 
@@ -39,7 +39,7 @@ struct NativeFrame {
   std::uint64_t address;
 };
 
-// The identity of what is interned, as other runs have it too (wire/site_key.h), by id. Zeroed pages, as the tables'.
+// The identity of what is interned, as other runs have it too (wire/rerun/site_key.h), by id. Zeroed pages, as the tables'.
 template <std::size_t N>
 class KeyTable {
  public:

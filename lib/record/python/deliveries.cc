@@ -13,8 +13,8 @@
 
 #include "record/clock.h"
 #include "record/uncancelled.h"
-#include "wire/delivery.h"
 #include "wire/environment.h"
+#include "wire/rerun/delivery.h"
 
 namespace cudadiag::record {
 

@@ -1,4 +1,4 @@
-// The output of the Python hook, as lines of a file beside the process's area (wire/delivery.h). Written line by line
+// The output of the Python hook, as lines of a file beside the process's area (wire/rerun/delivery.h). Written line by line
 // with write(2), so that it survives the process.
 #pragma once
 

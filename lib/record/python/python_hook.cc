@@ -9,8 +9,8 @@
 #include "python/hook_sources.h"
 #include "record/python/deliveries.h"
 #include "record/this_thread.h"
-#include "wire/delivery.h"
 #include "wire/environment.h"
+#include "wire/rerun/delivery.h"
 
 namespace cudadiag::record {
 

@@ -2,7 +2,7 @@
 // into a suspect line's operators. It is the package lib/python/cudadiag_hook, which lib/python/load.py runs once from
 // memory, on the main thread, as soon as the interpreter allows it. Its module `recorder` gets:
 //
-//    lines                what CUDADIAG_VALUES says (wire/values.h); "" where no values are wanted
+//    lines                what CUDADIAG_VALUES says (wire/rerun/values.h); "" where no values are wanted
 //    deliver(text)        a line for the session, on one thread in order with its operations
 //    deliver_watched(text)  the same into a ring of the latest lines
 //    note(text)           a degraded mode, for the report

@@ -1,12 +1,12 @@
-// Which operations a rerun waits for (wire/window.h). Filled once at start, read by all threads.
+// Which operations a rerun waits for (wire/rerun/window.h). Filled once at start, read by all threads.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string_view>
 
-#include "wire/site_key.h"
-#include "wire/window.h"
+#include "wire/rerun/site_key.h"
+#include "wire/rerun/window.h"
 
 namespace cudadiag::record {
 

@@ -10,9 +10,11 @@
 
 #include "session/area/area_regions.h"
 #include "session/area/call_name.h"
+#include "session/area/failed_call_reader.h"
 #include "session/area/intern_reader.h"
 #include "session/area/launch_parameters.h"
 #include "session/area/operation_decoder.h"
+#include "session/area/unqueued_operations.h"
 
 namespace cudadiag::session {
 namespace {
@@ -21,7 +23,6 @@ using wire::area::Region;
 
 // More than any recorder writes; a table that claims more is cut.
 constexpr std::size_t kMostContexts = 8192;
-constexpr std::size_t kMostErrors = 65536;
 constexpr std::size_t kMostGraphWords = 1u << 20;
 constexpr std::size_t kMostAllocations = 1u << 20;
 
@@ -49,8 +50,8 @@ class AreaReader {
     check_blocked();
     read_operations();
     read_launch_parameters(regions_, record_);
-    leave_out_what_was_not_given();
-    read_errors();
+    leave_out_unqueued(record_, in_flight_);
+    read_failed_calls(regions_, strings_, frozen_slot_, record_);
     read_allocations();
     read_site_counts();
     return std::move(record_);
@@ -70,17 +71,11 @@ class AreaReader {
   void read_contexts();
   void read_streams();
   void read_operations();
-  void leave_out_what_was_not_given();
-  static void leave_out(Stream& stream, const std::set<std::uint32_t>& recorded, std::uint32_t alone,
-                        std::uint32_t in_flight);
   void read_operation(const std::byte* slot, std::size_t thread, std::size_t place, std::size_t capacity);
   void read_held();
   std::uint64_t full_serial(const std::byte* record, std::size_t thread) const;
   void add_operation(const RecordCopy<wire::area::kOperationSize>& copy);
   void read_graph_words();
-  void read_errors();
-  void freeze_at_lost_context();
-  void read_error(const std::byte* slot);
   void read_allocations();
   void read_site_counts();
 
@@ -292,53 +287,6 @@ std::uint64_t AreaReader::full_serial(const std::byte* record, std::size_t threa
   return serial > newest && serial >= kTurn ? serial - kTurn : serial;
 }
 
-// A thread that is about to call the driver has its operation's ordinal before the record of it: ordinals without a
-// record, of as many as are in flight beside the calls that have one, stand for nothing that the GPU can have been
-// given.
-void AreaReader::leave_out_what_was_not_given() {
-  std::vector<std::uint32_t> open(record_.streams.size());
-  std::vector<std::set<std::uint32_t>> recorded(record_.streams.size());
-  // The newest that entered with nobody else inside a call: all before it had returned.
-  std::vector<std::uint32_t> alone(record_.streams.size());
-  for (const Operation& operation : record_.operations) {
-    if (operation.stream >= open.size() || operation.ordinal == 0 || in_flight_[operation.stream] == 0) continue;
-    if ((operation.flags & wire::operation::kReturned) == 0) ++open[operation.stream];
-    if ((operation.flags & wire::operation::kContended) == 0) {
-      alone[operation.stream] = std::max(alone[operation.stream], operation.ordinal);
-    }
-    const bool unfinished = operation.ordinal > record_.streams[operation.stream].completed();
-    if (unfinished) recorded[operation.stream].insert(operation.ordinal);
-  }
-  for (std::size_t i = 0; i < open.size(); ++i) {
-    Stream& stream = record_.streams[i];
-    const std::uint32_t threads = std::min(in_flight_[i], static_cast<std::uint32_t>(record_.threads.size()));
-    if (threads > open[i]) leave_out(stream, recorded[i], alone[i], threads - open[i]);
-  }
-}
-
-// A marker, like one that is `alone`, was queued with nobody inside a call: what has no record up to there is lost.
-void AreaReader::leave_out(Stream& stream, const std::set<std::uint32_t>& recorded, std::uint32_t alone,
-                           std::uint32_t in_flight) {
-  const std::uint32_t returned = std::max({stream.completed(), stream.marker_issued, alone});
-  const std::uint32_t newest = std::max(returned, recorded.empty() ? 0 : *recorded.rbegin());
-  if (stream.issued > newest && stream.issued - newest <= in_flight) {
-    in_flight -= stream.issued - newest;
-    stream.issued = newest;
-  }
-  if (stream.issued <= returned) return;
-  auto next = recorded.upper_bound(returned);
-  const auto end = recorded.upper_bound(stream.issued);
-  if (stream.issued - returned - static_cast<std::uint32_t>(std::distance(next, end)) > in_flight) return;
-  for (std::uint32_t ordinal = returned; ordinal != stream.issued;) {
-    ++ordinal;
-    if (next != end && *next == ordinal) {
-      ++next;
-    } else {
-      stream.not_given.push_back(ordinal);
-    }
-  }
-}
-
 void AreaReader::read_operation(const std::byte* slot, std::size_t thread, std::size_t place, std::size_t capacity) {
   const auto copy = copy_operation(slot);
   if (!copy) return;
@@ -391,82 +339,6 @@ void AreaReader::read_graph_words() {
     record_.graph_words.push_back(
         wire::load_acquire(at<wire::area::kGraphWordSize>(Region::graph_words, i), wire::Field<std::uint32_t, 0>{}));
   }
-}
-
-void AreaReader::read_errors() {
-  const std::size_t count = regions_.count(Region::errors, wire::area::kErrorSize, kMostErrors);
-  std::uint64_t frozen_serial = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t before = record_.errors.size();
-    read_error(at<wire::area::kErrorSize>(Region::errors, i));
-    if (record_.errors.size() > before && i + 1 == frozen_slot_) frozen_serial = record_.errors.back().serial;
-  }
-  std::sort(record_.errors.begin(), record_.errors.end(),
-            [](const FailedCall& a, const FailedCall& b) { return a.serial < b.serial; });
-  const auto frozen = std::find_if(record_.errors.begin(), record_.errors.end(),
-                                   [&](const FailedCall& error) { return error.serial == frozen_serial; });
-  if (frozen_serial != 0) record_.frozen_error = static_cast<std::uint32_t>(frozen - record_.errors.begin()) + 1;
-  if (record_.state == wire::area::State::recording) freeze_at_lost_context();
-}
-
-// Another thread may end the process after the failed call has been recorded and before the picture was frozen.
-void AreaReader::freeze_at_lost_context() {
-  const auto lost = std::find_if(record_.errors.begin(), record_.errors.end(),
-                                 [](const FailedCall& error) { return (error.flags & wire::error::kSticky) != 0; });
-  if (lost == record_.errors.end()) return;
-  record_.state = wire::area::State::frozen;
-  record_.frozen_error = static_cast<std::uint32_t>(lost - record_.errors.begin()) + 1;
-  record_.frozen_code = lost->code;
-  record_.frozen_ticks = lost->ticks;
-  record_.clock_last = std::max(record_.clock_last, lost->ticks);
-}
-
-void AreaReader::read_error(const std::byte* slot) {
-  namespace e = wire::error;
-  const auto copy = copy_serialised<wire::area::kErrorSize>(slot);
-  if (!copy) return;
-  const std::byte* record = copy->data();
-  const std::uint8_t domain = wire::load(record, e::kDomain);
-  if (domain == 0 || domain > static_cast<std::uint8_t>(e::Domain::runtime)) {
-    ++record_.damaged;
-    return;
-  }
-  FailedCall& error = record_.errors.emplace_back();
-  error.domain = static_cast<e::Domain>(domain);
-  error.serial = wire::load(record, e::kSerial);
-  error.ticks = wire::load(record, e::kTicks);
-  error.code = wire::load(record, e::kCode);
-  error.tid = wire::load(record, e::kTid);
-  error.flags = wire::load(record, e::kFlags);
-  error.call_id = wire::load(record, e::kCallId);
-  const auto name = [&](std::uint32_t id, std::string& out) {
-    if (!strings_.copy(id, out) && id != 0) ++record_.damaged;
-  };
-  name(wire::load(record, e::kCallName), error.call);
-  error.call = written_name(std::move(error.call));
-  name(wire::load(record, e::kOuterName), error.outer);
-  name(wire::load(record, e::kExplanation), error.explanation);
-  error.of_call = wire::load(record, e::kOfCall);
-  error.outer_code = wire::load(record, e::kOuterCode);
-  error.site = wire::load(record, e::kSite);
-  if (error.site > record_.sites.size()) error.site = 0;
-  error.stream = wire::load(record, e::kStream);
-  if (error.stream >= record_.streams.size()) error.stream = wire::operation::kNoStream;
-  error.context = wire::load(record, e::kContext);
-  if (error.context >= record_.contexts.size()) error.context = 0xffffffff;
-  error.thread = wire::load(record, e::kThread);
-  if (error.thread >= record_.threads.size()) error.thread = 0xffffffff;
-  error.grid = {wire::load(record, e::kGridX), wire::load(record, e::kGridY), wire::load(record, e::kGridZ)};
-  error.block = {wire::load(record, e::kBlockX), wire::load(record, e::kBlockY), wire::load(record, e::kBlockZ)};
-  error.shared_bytes = wire::load(record, e::kSharedBytes);
-  error.bytes = wire::load(record, e::kBytes);
-  error.device_free = wire::load(record, e::kDeviceFree);
-  error.device_total = wire::load(record, e::kDeviceTotal);
-  error.operation = wire::load(record, e::kOperation);
-  error.started = wire::load(record, e::kStarted);
-  error.capture = {wire::load(record, e::kCaptureBegan), wire::load(record, e::kCaptureTid),
-                   wire::load(record, e::kCaptureMode), wire::load(record, e::kCaptureSite)};
-  if (error.capture.site > record_.sites.size()) error.capture.site = 0;
 }
 
 void AreaReader::read_allocations() {

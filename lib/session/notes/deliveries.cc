@@ -16,7 +16,7 @@
 #include "session/plain_folder.h"
 #include "session/session.h"
 #include "wire/area.h"
-#include "wire/delivery.h"
+#include "wire/rerun/delivery.h"
 
 namespace cudadiag::session {
 namespace {

@@ -1,4 +1,4 @@
-// The output of a rerun's Python hook in one process (wire/delivery.h), decoded and checked: an invalid line is left
+// The output of a rerun's Python hook in one process (wire/rerun/delivery.h), decoded and checked: an invalid line is left
 // out.
 #pragma once
 

@@ -5,7 +5,7 @@
 #include "session/json_values.h"
 #include "session/plain_file.h"
 #include "session/plain_folder.h"
-#include "wire/delivery.h"
+#include "wire/rerun/delivery.h"
 
 namespace cudadiag::session {
 namespace {

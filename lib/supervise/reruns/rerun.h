@@ -18,8 +18,8 @@ class RerunListener;
 
 struct RerunSpec {
   session::PassKind kind = session::PassKind::confirm;
-  std::string window{};                  // wire/window.h
-  std::string values{};                  // wire/values.h; empty: none are taken
+  std::string window{};                  // wire/rerun/window.h
+  std::string values{};                  // wire/rerun/values.h; empty: none are taken
   bool without_values = false;           // as a rerun that took some may have gone another way for that
   std::string waits{};                   // what it waits for, in words
   std::string sanitizer{};               // path of compute-sanitizer

@@ -13,7 +13,7 @@ double expected_seconds(const session::Session& session);
 // The longest time in which the first run issued no operation, as far as can be known; its whole length otherwise.
 double longest_pause(const session::Session& session);
 
-// The window (wire/window.h) with the time that one operation may take.
+// The window (wire/rerun/window.h) with the time that one operation may take.
 std::string with_patience(const std::string& window, double seconds);
 
 }  // namespace cudadiag::supervise

@@ -8,7 +8,7 @@
 #include "analyse/forward_launches.h"
 #include "session/processes.h"
 #include "symbolize/symbolizer.h"
-#include "wire/values.h"
+#include "wire/rerun/values.h"
 
 namespace cudadiag::supervise {
 namespace {

@@ -10,7 +10,7 @@
 
 namespace cudadiag::supervise {
 
-// wire/values.h; empty: there are none. `seconds`: what taking values may cost; `save_limit`: bytes of the failing call
+// wire/rerun/values.h; empty: there are none. `seconds`: what taking values may cost; `save_limit`: bytes of the failing call
 // that may be saved, 0: it is not.
 std::string suspect_lines(const session::Session& session, const analyse::Analysis& analysis, double seconds,
                           std::uint64_t save_limit);

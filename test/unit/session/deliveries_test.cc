@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "unit/scratch_folder.h"
-#include "wire/delivery.h"
+#include "wire/rerun/delivery.h"
 
 using namespace cudadiag::session;
 

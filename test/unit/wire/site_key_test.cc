@@ -1,4 +1,4 @@
-#include "wire/site_key.h"
+#include "wire/rerun/site_key.h"
 
 #include <doctest/doctest.h>
 

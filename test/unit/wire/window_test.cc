@@ -1,4 +1,4 @@
-#include "wire/window.h"
+#include "wire/rerun/window.h"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // The operations that a rerun waits for, as text in one environment variable. Items are separated by commas:
 //
 //    all                    every operation
-//    KEY@FROM               operations of the sites or kernels with this key (16 hex digits, wire/site_key.h), each
+//    KEY@FROM               operations of the sites or kernels with this key (16 hex digits, wire/rerun/site_key.h), each
 //                           site's from its FROM-th call on, in decimal
 //                           0: of a site without its native stack, inside the Python hook; all calls
 //    patience=MS            how long one operation may take before waiting is given up for good

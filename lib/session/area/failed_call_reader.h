@@ -1,0 +1,17 @@
+// The calls that returned an error (wire/error.h), as an area has them.
+#pragma once
+
+#include <cstdint>
+
+#include "session/area/area_regions.h"
+#include "session/area/intern_reader.h"
+#include "session/process_record.h"
+
+namespace cudadiag::session {
+
+// Fills `record.errors` in the order of the calls, and finds the one that froze the picture. `frozen_slot`: 1 + its
+// index in the area; 0: none.
+void read_failed_calls(const AreaRegions& regions, InternStrings& strings, std::uint32_t frozen_slot,
+                       ProcessRecord& record);
+
+}  // namespace cudadiag::session
