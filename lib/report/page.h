@@ -17,7 +17,7 @@ enum class Ink { plain, headline, marked };
 // The treatment of a line that is too long: sentences are broken at spaces, source is cut, commands to paste stay.
 enum class Wide { wraps, is_cut, stays };
 
-// What a section says, for writers that give it a place of its own.
+// The subject of a section, for writers that give it a place of its own.
 enum class Topic {
   fact,      // a row of a table will do
   headline,  // the error and its line

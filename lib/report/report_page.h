@@ -15,7 +15,7 @@ namespace cudadiag::report {
 // `options.say_clean` asks for more.
 Page short_page(const diagnose::Diagnosis& report, const TextOptions& options);
 
-// What a session without a finding says: "no CUDA failure in this session". `reason` is the note that explains it.
+// The verdict of a session without a finding: "no CUDA failure in this session". `reason` is the note that explains it.
 struct CleanVerdict {
   std::string sentence, reason;
 };

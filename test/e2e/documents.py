@@ -22,10 +22,43 @@ def help_of_run_begins_with_what_most_need(machine):
     text = expect_success(machine.cudadiag("run", "--help")).stdout
     groups = re.split(r"^(\S.*):\n", text, flags=re.MULTILINE)
     options = {name: re.findall(r"--([a-z-]+)", body) for name, body in zip(groups[1::2], groups[2::2])}
-    expect(options["Options"], ["help", "output", "quiet", "verbose", "rerun", "error-exitcode", "hang-after", "json"],
+    expect(options["Options"], ["help", "output", "quiet", "verbose", "rerun", "hang-after", "json"],
            "the first group")
     assert all(len(names) <= 10 for names in options.values()), options
     expect_in("\nExample: cudadiag run -- python train.py --epochs 3\n", text, "example")
+
+
+def _options(machine, command):
+    """The long options of a subcommand, by its help."""
+    text = expect_success(machine.cudadiag(command, "--help")).stdout
+    return set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", text, flags=re.MULTILINE))
+
+
+def _commands(machine):
+    text = expect_success(machine.cudadiag("--help")).stdout
+    found = re.findall(r"^  ([a-z]+)  ", text.partition("ubcommands:\n")[2], flags=re.MULTILINE)
+    assert {"run", "report", "completion"} <= set(found), text
+    return found
+
+
+def every_option_is_in_a_man_page_and_no_other_is(machine):
+    described, commands = {}, _commands(machine)
+    for page in (ROOT / "man").glob("*.1"):
+        tags = re.findall(r"^\.(?:BR?I?|BI) .*", page.read_text().replace("\\-", "-"), flags=re.MULTILINE)
+        described[page.stem] = {option for tag in tags for option in re.findall(r"--[a-z][a-z-]*", tag)}
+    for command in commands:
+        own = described.get(f"cudadiag-{command}", set())
+        missing = _options(machine, command) - own - described["cudadiag"] - described["cudadiag-run"]
+        expect(missing, set(), f"options of {command} that no page describes")
+    page = (ROOT / "man/cudadiag-report.1").read_text().replace("\\-", "-").partition(".SH OPTIONS")[2]
+    tags = {option for tag in re.findall(r"^\.TP\n\.B\S* (.*)", page, flags=re.MULTILINE)
+            for option in re.findall(r"--[a-z][a-z-]*", tag)}
+    expect(tags, _options(machine, "report") - {"--help"}, "options in cudadiag-report(1)")
+
+
+def bash_completes_every_option_of_every_command(machine):
+    for command in _commands(machine):
+        expect(set(_in_bash(machine, [command], "--")) | {"--help"}, _options(machine, command) | {"--help"}, command)
 
 
 def version_names_commit_and_formats(machine):

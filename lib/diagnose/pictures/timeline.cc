@@ -13,7 +13,7 @@ namespace {
 using analyse::StreamHistory;
 using session::Operation;
 
-// So much is drawn of a stream around the failure, and of other streams around their last finished operation.
+// Operations that are drawn of a stream around the failure, and of other streams around their last finished one.
 constexpr std::size_t kBefore = 3, kAfter = 3, kMostOfStream = 16, kOfOthers = 2;
 constexpr std::size_t kStreams = 6;
 

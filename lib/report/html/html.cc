@@ -23,7 +23,7 @@ std::string command_of(const diagnose::Diagnosis& report) {
   return line;
 }
 
-// What was run, when, and on what.
+// The command, its time and the GPUs.
 std::string context_line(const diagnose::Diagnosis& report, const Markup& markup) {
   std::vector<std::string> parts;
   if (!report.command.empty()) parts.push_back(fmt::format("<code>{}</code>", markup.text(command_of(report))));

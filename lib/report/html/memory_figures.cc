@@ -41,7 +41,7 @@ std::string figure(const Drawing& drawing, std::string_view caption) {
 std::string memory_figure(const diagnose::MemoryCurve& curve, const diagnose::MemoryUse& use, const Markup& markup) {
   constexpr double kTop = 24, kBottom = 170, kLeft = 4, kRight = kWidth - 210, kAsked = 34;
   const std::uint64_t total = use.of_host ? 0 : use.total.value_or(0), held = curve.points.back().bytes;
-  // What was asked for is drawn on top of what was held; a damaged record may ask for anything.
+  // The size asked for is drawn on top of the memory held; a damaged record may ask for anything.
   const std::uint64_t wanted = held + std::min(use.asked, std::max(total, held));
   std::uint64_t most = std::max<std::uint64_t>({total, wanted, 1});
   for (const Point& point : curve.points) most = std::max(most, point.bytes);
