@@ -42,7 +42,8 @@ void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
   add_text(command, "--on-failure", run->sinks.command, "COMMAND", "run this shell command when a failure is found");
   add_text(command, "--termination-log", run->sinks.termination_log, "FILE", "write the report to this file too");
   command->add_flag("--end-on-failure", run->end_on_failure, "end the program once its failure is reported");
-  group(command, "In CI and in production", {"--error-exitcode", "--on-failure", "--termination-log", "--end-on-failure"});
+  group(command, "In CI and in production",
+        {"--error-exitcode", "--on-failure", "--termination-log", "--end-on-failure"});
   add_number(command, "--hang-after", run->hang_after, 0.1, 1e7, "number from 0.1 to 10000000", "SECONDS",
              "end a run that makes no progress for this long, and report what it waits for");
   command->add_flag("--hang-dump", run->rerun.hang_dump, "then rerun it for a GPU core dump of the running kernels")
@@ -53,8 +54,7 @@ void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
 // The help begins with the options that most users need.
 void group_options(CLI::App* command) {
   group(command, "Hangs and races", {"--hang-dump", "--races", "--stop-on-race"});
-  group(command, kMainGroup,
-        {"--output", "--quiet", "--verbose", "--rerun", "--hang-after", "--json"});
+  group(command, kMainGroup, {"--output", "--quiet", "--verbose", "--rerun", "--hang-after", "--json"});
 }
 
 int carry_out(CLI::App* command, RunOptions& options) {
