@@ -68,6 +68,8 @@ class Reader {
       if (parameter.bytes.size() > 8) name += fmt::format(" at byte {}", at);
       found_.push_back({std::move(name), "", word, std::nullopt, where, is_out_of_reach(where)});
       found_.back().word = parameter.offset + static_cast<std::uint32_t>(at);
+      found_.back().parameter = static_cast<std::uint32_t>(number);
+      found_.back().parameter_byte = static_cast<std::uint32_t>(at);
     }
     if (found_.size() > before) return;
     OperationArgument plain{fmt::format("parameter {}", number), value_of(parameter.bytes), {}, {}, {}, false};
@@ -75,6 +77,7 @@ class Reader {
         parameter.bytes.size() == 8 && looks_like_address(number_at<std::uint64_t>(parameter.bytes, 0));
     if (may_be_address) plain.pointer = number_at<std::uint64_t>(parameter.bytes, 0);
     plain.word = parameter.offset;
+    plain.parameter = static_cast<std::uint32_t>(number);
     found_.push_back(std::move(plain));
   }
 

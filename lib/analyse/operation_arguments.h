@@ -24,6 +24,8 @@ struct OperationArgument {
   // It points into live memory of another device, which the operation's context had not been given access to.
   bool out_of_reach = false;
   std::optional<std::uint32_t> word{};  // of a kernel: where it is among all parameters, in bytes
+  std::uint32_t parameter = 0;          // of a kernel: its number, from 1; 0: it is none
+  std::uint32_t parameter_byte = 0;     // where in that parameter
 
   // How far past the end of its live allocation it points or reaches; 0: it does not.
   std::uint64_t past_end() const;

@@ -17,6 +17,7 @@
 #include "diagnose/reruns/witnesses.h"
 #include "diagnose/surroundings.h"
 #include "diagnose/values/non_finite.h"
+#include "diagnose/values/parameter_names.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -83,6 +84,8 @@ Diagnosis diagnose(const Known& known) {
   add_device(report, testimony, session, analysis, failures);
   // The dump's registers and the kernel's code give the address that failed; the parameters tell which memory was meant.
   add_access(report, testimony, failures, resolve_site);
+  // The kernel's source names its parameters.
+  name_parameters(report, failures);
   // Under MPS the exception's kernel shows which process failed.
   settle_shared_gpu(report, failures);
   // Versions and devices.

@@ -58,4 +58,9 @@ std::string short_kernel_name(std::string_view demangled, std::size_t columns) {
   return base::clip(folded, columns);
 }
 
+std::string bare_kernel_name(std::string_view demangled) {
+  const Parts parts = split(demangled);
+  return std::string(demangled.substr(parts.base, parts.arguments - parts.base));
+}
+
 }  // namespace cudadiag::diagnose

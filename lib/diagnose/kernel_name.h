@@ -11,4 +11,7 @@ namespace cudadiag::diagnose {
 // then with its template arguments folded to `<...>`, at last cut.
 std::string short_kernel_name(std::string_view demangled, std::size_t columns);
 
+// Without return type, namespaces, template arguments and parameters: "scale".
+std::string bare_kernel_name(std::string_view demangled);
+
 }  // namespace cudadiag::diagnose

@@ -51,6 +51,8 @@ void add_arguments(Finding& finding, const analyse::Failure& failure, const Reso
     Argument argument;
     argument.name = from.name;
     argument.origin = session::ValueOrigin::kernel;
+    argument.parameter = from.parameter;
+    argument.parameter_byte = from.parameter_byte;
     argument.value = from.value;
     argument.pointer = from.pointer;
     argument.bytes = from.bytes;

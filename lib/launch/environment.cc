@@ -40,7 +40,7 @@ std::vector<Variable> preloading(const fs::path& recorder) {
 
 bool is_a_recorder(const fs::path& library) { return library.filename() == kRecorderFile; }
 
-// What CUDA_INJECTION64_PATH names, unless it is a recorder: two of them would write to one session.
+// The library in CUDA_INJECTION64_PATH, unless it is a recorder: two of them would write to one session.
 std::string earlier_injection(const fs::path& recorder) {
   const std::string earlier = variable(names::kInjection);
   return earlier == recorder || is_a_recorder(earlier) ? "" : earlier;

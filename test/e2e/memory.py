@@ -66,9 +66,11 @@ def allocation_that_had_failed_is_told_with_what_was_given_none(machine):
 
 
 def pointers_in_structures_are_found(machine):
-    _, finding = _memory_program(machine, "freed_in_structure", ["--rerun=always"])
+    result, finding = _memory_program(machine, "freed_in_structure", ["--rerun=always"])
     expect([(each["name"], each["allocation"] and each["allocation"]["state"]) for each in finding["arguments"]],
-           [("parameter 1 at byte 8", "live"), ("parameter 1 at byte 16", "freed"), ("parameter 2", None)], "arguments")
+           [("rows.from (parameter 1 at byte 8)", "live"), ("rows.to (parameter 1 at byte 16)", "freed"),
+            ("factor (parameter 2)", None)], "arguments")
+    expect_in("Why     rows.to (parameter 1 at byte 16) points into 8.0 KiB", result.stderr, "message")
 
 
 def memory_of_a_device_that_was_not_asked_for_it_is_told(machine):

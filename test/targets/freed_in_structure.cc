@@ -7,6 +7,16 @@ struct Rows {
   CUdeviceptr from, to;
 };
 
+// The program would compile this at run time.
+[[maybe_unused]] const char* const kSource = R"(
+struct Rows {
+  long count;
+  float* from;
+  float* to;
+};
+extern "C" __global__ void scale__24_4(Rows rows, float factor) {}
+)";
+
 int main() {
   Driver driver;
   CUfunction scale = driver.kernel("scale__24_4");

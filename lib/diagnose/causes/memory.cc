@@ -9,6 +9,7 @@
 #include "diagnose/causes/argument_facts.h"
 #include "diagnose/causes/families.h"
 #include "diagnose/causes/host_memory.h"
+#include "diagnose/facts/parameter_types.h"
 
 namespace cudadiag::causes {
 namespace {
@@ -117,36 +118,11 @@ bool of_another_gpu(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// The types that the name of a C++ kernel ends with; nothing where it has none.
-std::vector<std::string_view> parameter_types(std::string_view kernel) {
-  std::vector<std::string_view> types;
-  if (!kernel.ends_with(')')) return types;
-  int depth = 0;
-  std::size_t end = kernel.size() - 1, at = end;
-  for (; at > 0; --at) {
-    const char c = kernel[at - 1];
-    if (c == ')' || c == '>' || c == ']') ++depth;
-    if (depth == 0 && (c == ',' || c == '(')) {
-      types.insert(types.begin(), kernel.substr(at, end - at));
-      end = at - 1;
-      if (c == '(') return types;
-    }
-    if (c == '(' || c == '<' || c == '[') --depth;
-  }
-  return {};
-}
-
 // Whether the kernel's name declares it as a pointer.
 bool is_pointer_by_type(const Symptoms& symptoms, const Argument& argument) {
-  constexpr std::string_view kStart = "parameter ";
-  const auto types = parameter_types(symptoms.kernel);
-  const std::string_view name = argument.name;
-  std::size_t number = 0;
-  for (std::size_t i = kStart.size(); name.starts_with(kStart) && i < name.size() && name.size() < 16; ++i) {
-    if (name[i] < '0' || name[i] > '9') return false;
-    number = number * 10 + static_cast<std::size_t>(name[i] - '0');
-  }
-  return number > 0 && number <= types.size() && types[number - 1].ends_with('*');
+  const auto types = diagnose::parameter_types(symptoms.kernel);
+  const std::uint32_t number = argument.parameter;
+  return number > 0 && argument.parameter_byte == 0 && number <= types.size() && types[number - 1].ends_with('*');
 }
 
 bool is_zero(const Argument& argument) {
@@ -168,7 +144,7 @@ bool null_pointer(const Symptoms& symptoms, Facts& facts) {
 // If a kernel's name has no types, eight bytes of zero may be a number. They may also be a pointer that is null by
 // design, such as Triton's scratch memory and the owners of Numba's arrays.
 bool zero_of_unknown_type(const Symptoms& symptoms, Facts& facts) {
-  if (!symptoms.python.empty() || !parameter_types(symptoms.kernel).empty()) return false;
+  if (!symptoms.python.empty() || !diagnose::parameter_types(symptoms.kernel).empty()) return false;
   if (!symptoms.swallowed.empty()) facts.add("swallowed", symptoms.swallowed);
   return add_first(symptoms, facts, [&](const Argument& argument) {
            return is_zero(argument) && may_be_blamed(symptoms, argument);

@@ -30,6 +30,8 @@ struct PointedMemory {
 struct Argument {
   std::string name;  // of the operator's or kernel's parameter, or of the user's variable
   session::ValueOrigin origin = session::ValueOrigin::schema;
+  std::uint32_t parameter = 0;       // of a kernel: its number, from 1; 0: it is none
+  std::uint32_t parameter_byte = 0;  // where in that parameter
   std::string dtype, device;
   std::string value;  // of a scalar or a kernel's parameter that is no pointer, as text
   std::vector<std::int64_t> shape, strides;

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdio>
 #include <string>
 
 #include "diagnose/causes/explain.h"
@@ -65,10 +66,12 @@ inline Argument index_argument(const std::string& name, std::int64_t min, std::i
   return argument;
 }
 
+// `name`: "parameter 2", "parameter 2 at byte 8", or of an operator's parameter.
 inline Argument pointer_argument(const std::string& name, std::uint64_t pointer, const std::string& state,
                                  std::uint64_t bytes = 4096, std::uint64_t offset = 0) {
   Argument argument;
   argument.name = name;
+  std::sscanf(name.c_str(), "parameter %u at byte %u", &argument.parameter, &argument.parameter_byte);
   argument.origin = session::ValueOrigin::kernel;
   argument.pointer = pointer;
   if (!state.empty()) {

@@ -1,0 +1,110 @@
+#include "diagnose/values/parameter_names.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "analyse/operation_arguments.h"
+#include "diagnose/facts/parameter_types.h"
+#include "diagnose/kernel_name.h"
+#include "diagnose/lines/changed_sources.h"
+#include "diagnose/values/declared_parameters.h"
+#include "symbolize/file_time.h"
+#include "symbolize/source_excerpt.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+constexpr int kMostLines = 20000;
+constexpr std::size_t kMostFiles = 8;
+
+// Files that may define the kernel, likeliest first.
+std::vector<std::string> files_of(const Finding& finding) {
+  std::vector<std::string> files;
+  const auto add = [&](const std::string& file) {
+    if (file.empty() || files.size() >= kMostFiles || std::ranges::find(files, file) != files.end()) return;
+    files.push_back(file);
+  };
+  if (finding.device) add(finding.device->file);
+  add(finding.location.nearest().file);
+  for (const symbolize::NativeFrame& frame : finding.stack.native) {
+    if (frame.user) add(frame.file);
+  }
+  for (const symbolize::PythonFrame& frame : finding.stack.python) {
+    if (frame.user) add(frame.file);
+  }
+  return files;
+}
+
+// As the kernel was built; empty: not known, or changed since.
+std::string text_of(const std::string& file, std::optional<double> met) {
+  const auto written = symbolize::time_written(file);
+  if (!written || !met || *written > *met) return "";
+  std::string text;
+  for (const symbolize::SourceLine& line : symbolize::source_excerpt(file, 1, kMostLines)) text += line.text + "\n";
+  return text;
+}
+
+// How many parameters the launch had; 0: not known.
+std::size_t count_of(const Finding& finding, const analyse::Failure& failure) {
+  if (const auto types = parameter_types(finding.launch->kernel); !types.empty()) return types.size();
+  if (analyse::arguments_of(failure).cut) return 0;
+  std::uint32_t last = 0;
+  for (const Argument& argument : finding.arguments) last = std::max(last, argument.parameter);
+  return last;
+}
+
+class Names {
+ public:
+  Names(const Finding& finding, const analyse::Failure& failure) {
+    const std::string kernel = bare_kernel_name(finding.launch->kernel);
+    const std::size_t count = count_of(finding, failure);
+    for (const std::string& file : files_of(finding)) {
+      text_ = text_of(file, met_at(failure));
+      if (file.ends_with(".py")) declared_ = declared_triton_parameters(text_, kernel, count);
+      if (declared_.empty()) declared_ = declared_parameters(text_, kernel, count);
+      if (!declared_.empty()) return;
+    }
+  }
+
+  // "t.cells"; empty: not known.
+  std::string of(std::uint32_t number, std::uint32_t byte) const {
+    if (number == 0 || number > declared_.size()) return "";
+    const DeclaredParameter& parameter = declared_[number - 1];
+    if (parameter.name.empty()) return "";
+    const std::string member = declared_member(text_, parameter.type, byte);
+    if (!member.empty()) return parameter.name + "." + member;
+    return byte == 0 ? parameter.name : "";
+  }
+
+ private:
+  std::string text_;
+  DeclaredParameters declared_;
+};
+
+bool has_parameters(const Finding& finding) {
+  if (!finding.launch || finding.launch->kernel.empty()) return false;
+  if (finding.access && finding.access->parameter) return true;
+  return std::ranges::any_of(finding.arguments, [](const Argument& argument) { return argument.parameter != 0; });
+}
+
+}  // namespace
+
+void name_parameters(Diagnosis& report, const std::vector<const analyse::Failure*>& failures) {
+  for (std::size_t i = 0; i < failures.size(); ++i) {
+    Finding& finding = report.findings[i];
+    if (!has_parameters(finding)) continue;
+    const Names names(finding, *failures[i]);
+    if (finding.access && finding.access->parameter) {
+      finding.access->parameter_name = names.of(*finding.access->parameter, finding.access->parameter_byte);
+    }
+    for (Argument& argument : finding.arguments) {
+      const std::string name = names.of(argument.parameter, argument.parameter_byte);
+      if (!name.empty()) argument.name = fmt::format("{} ({})", name, argument.name);
+    }
+  }
+}
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,82 @@
+#include "diagnose/values/declared_parameters.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace cudadiag::diagnose;
+
+namespace {
+
+// "a|b", with "" for a parameter without a name.
+std::string names(const DeclaredParameters& parameters) {
+  std::string out;
+  for (std::size_t i = 0; i < parameters.size(); ++i) out += (i == 0 ? "" : "|") + parameters[i].name;
+  return out;
+}
+
+std::string names_in(const std::string& source, std::size_t count = 0) {
+  return names(declared_parameters(source, "scale", count));
+}
+
+}  // namespace
+
+TEST_CASE("a kernel's parameters are named as its definition names them") {
+  CHECK(names_in("__global__ void scale(float* x, const int n) {}") == "x|n");
+  CHECK(names_in("template <typename T, int N = 3>\n__global__ void __launch_bounds__(256)\nscale(T *__restrict__ in, "
+                 "T out[],\n"
+                 "  std::pair<int, float> pair = {1, 2}) {}") == "in|out|pair");
+  CHECK(names_in("__global__ void scale(/* where */ float* x,  // from, to\n int n) {}") == "x|n");
+  CHECK(names_in("source = r'''extern \"C\" __global__ void scale(float* x, int n) { x[0] = n; }'''") == "x|n");
+  CHECK(declared_parameters("__global__ void scale(const float* x)", "scale", 1).at(0).type == "const float*");
+}
+
+TEST_CASE("what is no declaration of the kernel names nothing") {
+  CHECK(names_in("void scale(float* x, int n) {}").empty());
+  CHECK(names_in("__global__ void rescale(float* x, int n) {}").empty());
+  CHECK(names_in("__global__ void other(float* x) {}\nvoid f() { scale(y, 3); }").empty());
+  CHECK(names_in("// __global__ void scale(float* x, int n) {}").empty());
+  CHECK(names_in("__global__ void scale(float* x, int n").empty());
+  CHECK(names_in("__global__ void scale(float* x, int n) {}", 3).empty());
+}
+
+TEST_CASE("declarations that differ name only what they agree on") {
+  const std::string declared = "__global__ void scale(float*, int count);\n";
+  CHECK(names_in(declared + "__global__ void scale(float* x, int n) {}") == "x|");
+  CHECK(names_in(declared + "__global__ void scale(float* x, int count) {}") == "x|count");
+  CHECK(names_in(declared + "__global__ void scale(float* x) {}").empty());
+  CHECK(names_in(declared + "__global__ void scale(float* x) {}", 1) == "x");
+  CHECK(names_in("__global__ void scale(unsigned int, const size_t, float* __restrict__) {}") == "||");
+}
+
+TEST_CASE("Triton's kernels have the parameters that are no constants, if none was dropped") {
+  const std::string source =
+      "@triton.jit\ndef add(x_ptr, y_ptr,  # in, out\n        n, BLOCK: tl.constexpr = 32):\n  pass\n";
+  CHECK(names(declared_triton_parameters(source, "add", 5)) == "x_ptr|y_ptr|n||");
+  CHECK(declared_triton_parameters(source, "add", 4).empty());
+  CHECK(declared_triton_parameters(source, "add", 0).empty());
+  CHECK(declared_triton_parameters(source + source, "add", 5).empty());
+  CHECK(declared_triton_parameters("def add(*pointers):\n  pass\n", "add", 3).empty());
+  CHECK(declared_triton_parameters("add(x, y, z)\n", "add", 5).empty());
+}
+
+TEST_CASE("a byte of a plain structure is its member's") {
+  const std::string source =
+      "struct Table {\n  float* cells;  // rows * width\n  int rows, width;\n  double* __restrict__ sums;\n};\n";
+  CHECK(declared_member(source, "Table", 0) == "cells");
+  CHECK(declared_member(source, "const Table", 8) == "rows");
+  CHECK(declared_member(source, "Table", 12) == "width");
+  CHECK(declared_member(source, "Table", 16) == "sums");
+  CHECK(declared_member(source, "Table", 4).empty());
+  CHECK(declared_member(source, "Other", 0).empty());
+}
+
+TEST_CASE("a structure whose layout the text does not settle has no known members") {
+  CHECK(declared_member("struct T { Other o; float* x; };", "T", 8).empty());
+  CHECK(declared_member("struct T { int flags : 3; float* x; };", "T", 8).empty());
+  CHECK(declared_member("struct T : Base { float* x; };", "T", 0).empty());
+  CHECK(declared_member("struct T { float *a, *b; };", "T", 8).empty());
+  CHECK(declared_member("struct T { float a[3]; float* x; };", "T", 16).empty());
+  CHECK(declared_member("struct T { CUdeviceptr x; };\nstruct T { float* x; };", "T", 0) == "x");
+  CHECK(declared_member("#ifdef A\nstruct T { float* x; };\n#else\nstruct T { float* y; };\n#endif", "T", 0).empty());
+}
