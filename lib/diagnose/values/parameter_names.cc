@@ -90,7 +90,25 @@ bool has_parameters(const Finding& finding) {
   return std::ranges::any_of(finding.arguments, [](const Argument& argument) { return argument.parameter != 0; });
 }
 
+// "x_ptr = x (parameter 1)"
+std::string full_name(const Argument& parameter, const std::string& declared, const std::string& variable) {
+  if (declared.empty() && variable.empty()) return parameter.name;
+  const char* const joint = declared.empty() || variable.empty() ? "" : " = ";
+  return fmt::format("{}{}{} ({})", declared, joint, variable, parameter.name);
+}
+
 }  // namespace
+
+std::string passed_variable(const std::vector<Argument>& arguments, const Argument& parameter) {
+  std::string found;
+  if (parameter.parameter == 0 || parameter.pointer.value_or(0) == 0) return found;
+  for (const Argument& each : arguments) {
+    if (each.origin != session::ValueOrigin::variable || each.pointer != parameter.pointer) continue;
+    if (!found.empty() && found != each.name) return "";
+    found = each.name;
+  }
+  return found;
+}
 
 void name_parameters(Diagnosis& report, const std::vector<const analyse::Failure*>& failures) {
   for (std::size_t i = 0; i < failures.size(); ++i) {
@@ -100,9 +118,12 @@ void name_parameters(Diagnosis& report, const std::vector<const analyse::Failure
     if (finding.access && finding.access->parameter) {
       finding.access->parameter_name = names.of(*finding.access->parameter, finding.access->parameter_byte);
     }
+    // Addresses of the first run and of a rerun are not to be compared.
+    const bool of_one_run = failures[i]->again_process != nullptr &&
+                            analyse::arguments_of(*failures[i]).process == failures[i]->again_process;
     for (Argument& argument : finding.arguments) {
-      const std::string name = names.of(argument.parameter, argument.parameter_byte);
-      if (!name.empty()) argument.name = fmt::format("{} ({})", name, argument.name);
+      const std::string variable = of_one_run ? passed_variable(finding.arguments, argument) : "";
+      argument.name = full_name(argument, names.of(argument.parameter, argument.parameter_byte), variable);
     }
   }
 }

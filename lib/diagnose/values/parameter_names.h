@@ -1,12 +1,18 @@
-// Names for a failed kernel's parameters, from its source where that is as it was.
+// Names for a failed kernel's parameters: from its source where that is as it was, and from the variables that a rerun saw
+// at the line of the call.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "analyse/analysis.h"
 #include "diagnose/diagnosis.h"
 
 namespace cudadiag::diagnose {
+
+// The variable at the line of the call whose tensor begins where this parameter points; empty if there is none, or several
+// have it.
+std::string passed_variable(const std::vector<Argument>& arguments, const Argument& parameter);
 
 // `failures`: in the order of the findings.
 void name_parameters(Diagnosis& report, const std::vector<const analyse::Failure*>& failures);
