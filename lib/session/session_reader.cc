@@ -372,6 +372,8 @@ Process describe_process(ProcessRecord record, const Manifest& manifest) {
   process.pid = record.pid;
   process.parent_pid = record.parent_pid;
   process.argv = split_at_zeros(value_of(record, Property::argv));
+  // A program that writes a title over its arguments, as Ray's workers do, leaves the rest of their bytes zero.
+  while (process.argv.size() > 1 && process.argv.back().empty()) process.argv.pop_back();
   const std::string& rank = value_of(record, Property::rank);
   int number = 0;
   const auto [rest, failure] = std::from_chars(rank.data(), rank.data() + rank.size(), number);

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import sys
 
-from harness import DATA, FAULT, expect, expect_in, expect_success, expect_true_line, program, skip
+from harness import DATA, FAULT, expect, expect_in, expect_success, expect_true_line, in_namespace, program, skip
 
 
 def words_of_the_command_arrive_as_they_are(machine):
@@ -462,6 +462,17 @@ def doctor_names_no_problem_that_follows_from_another(machine):
         expect_in(f"        planted fault     not tried, without {lacking}\n", shown.stdout, "the planted fault")
         expect_in(f"/libcupti.so.13 (not tried, without {lacking})\n", shown.stdout, "CUPTI")
         machine.environment = before
+
+
+def doctor_says_that_wsl_has_the_driver_of_windows(machine):
+    release = machine.folder / "release"
+    release.write_text("5.15.167.4-microsoft-standard-WSL2\n", encoding="ascii")
+    bind = f"mount --bind {release} /proc/sys/kernel/osrelease || exit 77"
+    shown = in_namespace(machine, ["--mount"], bind, *machine.command("doctor")).stdout
+    expect_in("\n        WSL2              5.15.167.4-microsoft-standard-WSL2: cudadiag was never tried there; ", shown, "kernel")
+    machine.environment["LD_LIBRARY_PATH"] = ""
+    shown = in_namespace(machine, ["--mount"], bind, *machine.command("doctor")).stdout
+    expect_in("fix: install NVIDIA's driver in Windows, and none in Linux", shown, "without a driver")
 
 
 def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):

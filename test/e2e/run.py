@@ -28,6 +28,7 @@ import pages
 import processes
 import python_package
 import races
+import recipes
 import reruns
 import scarcity
 import sessions
@@ -43,7 +44,7 @@ import witnesses
 from harness import Machine, expect, expect_in
 
 ROOMS = (backward_passes, cases, command_line, documents, eager, ends, full_log, hangs, isolation, lines, memory, nans, pages, processes,
-         python_package, races, reruns, scarcity, sessions, shapes, survival, terminal, unasked, unrecorded, values, ways, witnesses)
+         python_package, races, recipes, reruns, scarcity, sessions, shapes, survival, terminal, unasked, unrecorded, values, ways, witnesses)
 
 
 def check_target(machine, name):

@@ -18,6 +18,7 @@
 #include "base/printable.h"
 #include "commands/commands.h"
 #include "doctor/planted_fault.h"
+#include "doctor/wsl.h"
 #include "launch/arena.h"
 #include "launch/command_path.h"
 #include "launch/environment.h"
@@ -69,7 +70,9 @@ bool check_driver(Checklist& checks) {
   const DriverReport driver = ask_driver();
   if (!driver.library_found) {
     checks.bad("driver", "libcuda.so.1 is not found: " + driver.problem,
-               "install NVIDIA's driver; in a container, start it with --gpus all");
+               wsl_kernel()
+                   ? "install NVIDIA's driver in Windows, and none in Linux: WSL2 then has it in /usr/lib/wsl/lib"
+                   : "install NVIDIA's driver; in a container, start it with --gpus all");
     return false;
   }
   if (!driver.problem.empty()) {
@@ -203,6 +206,9 @@ void check_environment(Checklist& checks) {
   }
   for (const char* name : {"CUDA_VISIBLE_DEVICES", "CUDA_INJECTION64_PATH"}) {
     if (const char* value = std::getenv(name)) checks.known(name, value);
+  }
+  if (const auto kernel = wsl_kernel()) {
+    checks.known("WSL2", *kernel + ": cudadiag was never tried there; cudadiag doctor --gpu shows what works");
   }
   const auto python = launch::find_command("python3");
   checks.known("python3", python.path.empty() ? "not found" : python.path);

@@ -533,6 +533,14 @@ TEST_CASE("session names") {
   CHECK_FALSE(session::is_session_name("latest"));
 }
 
+TEST_CASE("a title in place of the arguments has no empty arguments after it") {
+  session::ProcessRecord record;
+  record.properties["argv"] = std::string("ray::work\0\0\0\0", 13);
+  CHECK(session::describe_process(record, {}).argv == std::vector<std::string>{"ray::work"});
+  record.properties["argv"] = std::string("a\0\0b\0", 5);
+  CHECK(session::describe_process(record, {}).argv == std::vector<std::string>{"a", "", "b"});
+}
+
 TEST_CASE("copies leave zeros out and keep the size") {
   const ScratchFolder scratch;
   const fs::path from = scratch.path() / "from";

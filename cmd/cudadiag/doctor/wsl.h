@@ -1,0 +1,12 @@
+// Windows Subsystem for Linux, version 2: a Linux whose NVIDIA driver is that of Windows.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace cudadiag::command {
+
+// The release of WSL2's kernel; nothing: this is another kernel.
+std::optional<std::string> wsl_kernel();
+
+}  // namespace cudadiag::command

@@ -1,0 +1,15 @@
+"""Rank 1 of a job fails, and says so in its exit status; the others do not."""
+
+import os
+import sys
+
+import cuda
+
+rank = next(int(os.environ[name]) for name in ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
+            if name in os.environ)
+cuda.start()
+launch, parameters = cuda.kernel("smooth" if rank == 1 else "scale")
+stream = cuda.stream()
+for step in range(5):
+    launch(stream, parameters, None)  # TRUE LINE
+sys.exit(cuda.driver.cuStreamSynchronize(stream) % 256)
