@@ -24,6 +24,9 @@ LINKED = {
     "libstdc++-12-dev": "GPL-3.0-or-later WITH GCC-exception-3.1",
 }
 
+# Texts that the packages' own refer to.
+COMMON = ("GPL-2", "GPL-3", "LGPL-2.1", "LGPL-3")
+
 
 def version_of(package):
     asked = subprocess.run(["dpkg-query", "-W", "-f", "${Version} ${source:Package}\n", package],
@@ -44,6 +47,8 @@ def main():
         components.append({"type": "library", "name": source, "version": installed,
                            "licenses": [{"expression": licence}],
                            "purl": f"pkg:deb/debian/{source}@{installed}"})
+    for name in COMMON:
+        shutil.copy(f"/usr/share/common-licenses/{name}", folder / f"{name}.txt")
     sbom = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
             "metadata": {"component": {"type": "application", "name": "cudadiag", "version": version}},
             "components": components}

@@ -72,6 +72,13 @@ def version_names_commit_and_formats(machine):
         assert lines[name], lines
 
 
+def every_page_and_the_changelog_name_the_version(machine):
+    (version,) = re.findall(r"^project\(cudadiag VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)
+    for page in (ROOT / "man").iterdir():
+        expect_in(f'"cudadiag {version}"', page.read_text().partition(".ad l")[0], page.name)
+    expect_in(f"\n## [{version}] - ", (ROOT / "CHANGELOG.md").read_text(), "changelog")
+
+
 def _in_bash(machine, words, current):
     """What bash offers for the last of these words."""
     script = machine.folder / "completion.bash"
