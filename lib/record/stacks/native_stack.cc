@@ -5,6 +5,7 @@
 
 #include "record/readable.h"
 #include "record/scratch.h"
+#include "record/stacks/return_address.h"
 #include "record/stacks/thread_stacks.h"
 #include "wire/hash.h"
 
@@ -37,7 +38,7 @@ std::uint64_t hash_addresses(std::size_t count, Address address) {
 
 // Whether a coroutine's stack still reaches to the return addresses. Where the stack pointer is, it does.
 [[gnu::noinline]] bool reaches(const StackShape& shape, std::uintptr_t stack_pointer) {
-  constexpr std::uintptr_t kPage = 4096;
+  constexpr std::uintptr_t kPage = 4096;  // the smallest there is
   std::uintptr_t page = stack_pointer / kPage;
   for (const std::uint32_t offset : std::span(shape.offsets).first(shape.frames)) {
     const std::uintptr_t slot = stack_pointer + offset;
@@ -55,9 +56,8 @@ std::uint64_t hash_addresses(std::size_t count, Address address) {
     forget_stack(thread, stack_pointer);
     return 0;
   }
-  return hash_addresses(shape.frames, [&](std::size_t i) {
-    return *reinterpret_cast<const std::uint64_t*>(stack_pointer + shape.offsets[i]);
-  });
+  return hash_addresses(shape.frames,
+                        [&](std::size_t i) { return return_address_at(stack_pointer + shape.offsets[i]); });
 }
 
 }  // namespace

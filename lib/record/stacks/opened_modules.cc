@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <string_view>
 
+#include "record/stacks/return_address.h"
+
 namespace cudadiag::record {
 
 namespace {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
-constexpr std::uintptr_t kPage = 4096;
+constexpr std::uintptr_t kPage = 4096;  // the smallest there is
 
 std::uint64_t read_words(std::uintptr_t at) {
   std::uint64_t words = 0;
@@ -75,7 +77,7 @@ void OpenedModules::met(const LoadedModule& module, std::uint64_t identity) {
 std::uint8_t OpenedModules::in(const StackShape& shape, std::uintptr_t stack_pointer) const {
   const std::size_t count = count_.load(std::memory_order_acquire);
   for (std::size_t frame = 0; count > 0 && frame < shape.frames; ++frame) {
-    const std::uintptr_t address = *reinterpret_cast<const std::uintptr_t*>(stack_pointer + shape.offsets[frame]);
+    const std::uintptr_t address = return_address_at(stack_pointer + shape.offsets[frame]);
     for (std::size_t i = 0; i < count; ++i) {
       if (address > modules_[i].begin.load(kRelaxed) && address <= modules_[i].end.load(kRelaxed)) {
         return static_cast<std::uint8_t>(i + 1);

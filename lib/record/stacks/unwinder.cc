@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "record/readable.h"
+#include "record/stacks/return_address.h"
 
 namespace cudadiag::record {
 
@@ -33,18 +34,55 @@ constexpr TablesOfNowhere kTablesOfNowhere;
 // Whether libgcc can read it as code; `address` is right before it, or within.
 bool can_be_code(std::uintptr_t address) { return is_readable(address) && is_readable(address + 2); }
 
+// Where the frames of one unwinding keep their return addresses. libgcc's CFA of a frame is its stack pointer after the
+// return into it.
+class ReturnSlots {
+ public:
+  // Call it for each frame in turn. `address`: the return address into this frame.
+  std::uintptr_t next(_Unwind_Context* context, std::uintptr_t address) {
+    const std::uintptr_t end = _Unwind_GetCFA(context);
+#if defined(__x86_64__)
+    // The call put the address right there.
+    (void)address;
+    return end - sizeof(address);
+#else
+    // The function that was called put it somewhere in its own frame: into the record that its x29 pointed to, or, if
+    // it keeps none, elsewhere. An address that was nowhere gets a slot that never matches.
+    const std::uintptr_t begin = callee_stack_pointer_, record = callee_frame_pointer_ + sizeof(address);
+    callee_stack_pointer_ = end;
+    callee_frame_pointer_ = _Unwind_GetGR(context, kFramePointer);
+    const auto has_it = [&](std::uintptr_t slot) {
+      return slot % sizeof(slot) == 0 && return_address_at(slot) == address;
+    };
+    if (record >= begin && record < end && has_it(record)) return record;
+    if (begin == 0 || end - begin > kMostSearched) return end - sizeof(address);
+    for (std::uintptr_t slot = begin; slot + sizeof(slot) <= end; slot += sizeof(slot)) {
+      if (has_it(slot)) return slot;
+    }
+    return end - sizeof(address);
+#endif
+  }
+
+ private:
+#if !defined(__x86_64__)
+  static constexpr int kFramePointer = 29;
+  static constexpr std::uintptr_t kMostSearched = 1 << 16;
+  std::uintptr_t callee_stack_pointer_ = 0, callee_frame_pointer_ = 0;
+#endif
+};
+
 struct Trace {
   std::uintptr_t stack_pointer, stop_begin, stop_end;
   std::span<UnwoundFrame> frames;
   std::size_t count = 0;
   bool truncated = false;
+  ReturnSlots slots{};
 };
 
 _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* argument) {
   auto& trace = *static_cast<Trace*>(argument);
   const std::uintptr_t address = _Unwind_GetIP(context);
-  // libgcc's CFA of a caller is its stack pointer after the return; on x86-64 the address was just below it.
-  const std::uintptr_t slot = _Unwind_GetCFA(context) - sizeof(void*);
+  const std::uintptr_t slot = trace.slots.next(context, address);
   if (_Unwind_GetRegionStart(context) == kNowhere) return _URC_NORMAL_STOP;
   if (address == 0 || (address >= trace.stop_begin && address < trace.stop_end)) return _URC_NORMAL_STOP;
   if (slot < trace.stack_pointer) return _URC_NO_REASON;
