@@ -1,6 +1,6 @@
-// Where CPython keeps what a stack walk needs, per minor version, on x86-64 (64-bit Arm agrees in these structures
-// but is untried, so Python stacks are off there). Source: offsetof over each release's own headers
-// (Include/internal/pycore_frame.h, cpython/code.h), compiled for 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0.
+// Where CPython keeps what a stack walk needs, per minor version, on x86-64 and 64-bit Arm, which agree. Source: offsetof
+// over each release's own headers (Include/internal/pycore_frame.h, cpython/code.h), compiled for 3.9.18, 3.10.13,
+// 3.11.7, 3.12.1 and 3.13.0.
 #pragma once
 
 #include <cstddef>

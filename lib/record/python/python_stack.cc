@@ -119,7 +119,6 @@ struct PythonStacks::Frames {
 bool PythonStacks::is_loaded() { return dlsym(RTLD_DEFAULT, "Py_GetVersion") != nullptr; }
 
 bool PythonStacks::start(Interner& interner, const PythonHook& hook) {
-#if defined(__x86_64__)
   const char* (*version)() = nullptr;
   if (!resolve(version, "Py_GetVersion") || !resolve(this_thread_state_, "PyGILState_GetThisThreadState") ||
       !resolve(is_initialized_, "Py_IsInitialized") || !resolve(code_type_, "PyCode_Type") ||
@@ -149,11 +148,6 @@ bool PythonStacks::start(Interner& interner, const PythonHook& hook) {
     trust_.store(Trust::unproven, std::memory_order_release);
   }
   return trust_.load(std::memory_order_relaxed) != Trust::none;
-#else
-  (void)interner;
-  (void)hook;
-  return false;
-#endif
 }
 
 void PythonStacks::adopt(const PythonStacks& parent, Interner& interner, const PythonHook& hook) {
