@@ -92,8 +92,8 @@ base::Result<Arena> Arena::attach(const session::LivePlace& place) {
   const std::uint64_t areas = wire::load(header, wire::arena::kAreas);
   const std::uint64_t bytes = wire::load(header, wire::arena::kAreaBytes);
   const bool fits = wire::load_acquire(header, wire::arena::kMagic) == wire::arena::kMagicValue &&
-                    areas <= wire::arena::kAreaCount && bytes >= wire::area::kHeaderSize && bytes % 4096 == 0 &&
-                    areas <= (size - wire::arena::kHeaderSize) / bytes;
+                    areas <= wire::arena::kAreaCount && bytes >= wire::area::kHeaderSize &&
+                    bytes % wire::area::kPage == 0 && areas <= (size - wire::arena::kHeaderSize) / bytes;
   const std::uint32_t version = wire::load(header, wire::arena::kVersion);
   Arena arena(std::move(file), header, areas, bytes);
   if (!fits) return gone;

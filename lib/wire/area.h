@@ -5,7 +5,7 @@
 //   threads  kThreads   x 128 B    thread.h
 //   contexts kContexts  x 64 B     stream.h
 //   streams  kStreams   x 128 B    stream.h
-//   markers  kStreams   x 32 B     stream.h; page-aligned, registered with the driver, written by the GPU
+//   markers  kStreams   x 32 B     stream.h; 128 a page, registered with the driver, written by the GPU
 //   frozen   kStreams   x  8 B     marker and host-known completion of each stream at the freeze
 //   errors   kErrors    x 152 B    error.h
 //   sites    kSites     x  8 B     number of operations issued at each site, whole run; where: site_place()
@@ -17,7 +17,8 @@
 //   parameters  64 x 512 x 192 B       launch_parameters.h
 //   intern   the rest              intern.h
 //
-// Times are ticks of the clock that kClockTicks/kClockNanoseconds pairs calibrate (TSC on x86-64).
+// Times are ticks of the clock that kClockTicks/kClockNanoseconds pairs calibrate (TSC on x86-64,
+// the virtual counter on 64-bit Arm).
 // Readers take offsets and sizes from the region table, never from the constants below.
 #pragma once
 
@@ -34,7 +35,12 @@ inline constexpr std::uint64_t kMagicValue = 0x3141455241474443;  // "CDGAREA1"
 inline constexpr std::uint32_t kFormatVersion = 6;
 
 inline constexpr std::size_t kHeaderSize = 8192;
+// The largest page that a kernel of this processor has: what is mapped or registered begins and ends with one.
+#if defined(__x86_64__)
 inline constexpr std::size_t kPage = 4096;
+#else
+inline constexpr std::size_t kPage = 65536;
+#endif
 
 inline constexpr std::size_t kThreads = 128;
 inline constexpr std::size_t kContexts = 64;
@@ -48,6 +54,7 @@ inline constexpr std::size_t kThreadSize = 128;
 inline constexpr std::size_t kContextSize = 64;
 inline constexpr std::size_t kStreamSize = 128;
 inline constexpr std::size_t kMarkerSize = 32;
+inline constexpr std::size_t kMarkersPerPage = 128;
 inline constexpr std::size_t kFrozenSize = 8;
 inline constexpr std::size_t kErrorSize = 152;
 inline constexpr std::size_t kSiteSize = 8;
@@ -58,6 +65,11 @@ inline constexpr std::size_t kGraphWordSize = 4;
 
 inline constexpr std::size_t kAllocations = 32768;  // live ones, and freed ones in what they leave
 inline constexpr std::size_t kAllocationSize = 64;
+
+// The place of a stream's marker in `markers`, whose pages are this large.
+constexpr std::size_t marker_place(std::size_t stream, std::size_t page) {
+  return stream / kMarkersPerPage * page + stream % kMarkersPerPage * kMarkerSize;
+}
 
 // The place of a site's count in `sites`, which has `places` of them. Threads that start together get sites that follow
 // each other: their counts lie two cache lines apart, since processors fetch lines in pairs.
@@ -99,7 +111,7 @@ constexpr std::array<RegionRange, kRegions> layout() {
       kThreads * kThreadSize,
       kContexts * kContextSize,
       kStreams * kStreamSize,
-      kStreams * kMarkerSize,
+      kStreams / kMarkersPerPage * kPage,
       kStreams * kFrozenSize,
       kErrors * kErrorSize,
       kSites * kSiteSize,
@@ -171,6 +183,10 @@ inline constexpr Field<std::uint32_t, 184> kExitStatus;
 // Since when events may stand for something that no record shows, because other processes record them, or a thread
 // without a ring destroys them; ticks; 0: never.
 inline constexpr Field<std::uint64_t, 192> kEventsUnseen;
+
+// The size of a page of markers; 0: 4096, as in recordings made before this field.
+inline constexpr Field<std::uint32_t, 200> kMarkerPage;
+inline constexpr std::size_t kSmallestMarkerPage = kMarkersPerPage * kMarkerSize;
 
 // Region r: offset at kRegionTable + 16 r, size at kRegionTable + 16 r + 8.
 inline constexpr std::size_t kRegionTable = 1024;

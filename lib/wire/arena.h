@@ -1,6 +1,6 @@
 // The arena: memory that the launcher holds (a memfd) and every recorded process maps a part of.
 //
-//   0        4096      4096 + area_size    ...
+//   0        page      page + area_size    ...
 //   +--------+---------+---------+---------+
 //   | arena  | area 0  | area 1  |   ...   |   area_count areas of area_size bytes each
 //   +--------+---------+---------+---------+
@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "wire/area.h"
 #include "wire/bytes.h"
 
 namespace cudadiag::wire::arena {
@@ -23,7 +24,7 @@ inline constexpr std::uint64_t kMagicValue = 0x414e455241474443;  // "CDGARENA"
 // The name of the memory file, and how a link in /proc/PID/fd to it begins.
 inline constexpr const char* kName = "cudadiag-arena";
 inline constexpr const char* kLink = "/memfd:cudadiag-arena";
-inline constexpr std::size_t kHeaderSize = 4096;
+inline constexpr std::size_t kHeaderSize = area::kPage;
 inline constexpr std::size_t kAreaCount = 1024;
 inline constexpr std::size_t kFilesBeside = 8;
 

@@ -15,6 +15,10 @@ inline std::uint64_t nanoseconds(clockid_t clock) {
 inline std::uint64_t ticks() {
 #if defined(__x86_64__)
   return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t counter;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(counter));
+  return counter;
 #else
   return nanoseconds(CLOCK_MONOTONIC);
 #endif

@@ -155,7 +155,7 @@ def interrupt_key_arrives_once(machine):
 def processes_beyond_all_places_are_counted(machine):
     """The limit leaves one place in the launcher's memory; files are no place for any number of processes."""
     machine.plan(targets.plan("third_of_ten"))
-    size = 4096 + (64 << 20)
+    size = 65536 + (64 << 20)  # a header of the largest page, and one place
     script = 'for i in 1 2 3 4 5 6 7 8 9 10 11; do "$0" 2>/dev/null; done'
     kept = ["-o", machine.folder / "kept"]
     machine.run("sh", "-c", script, machine.build / "targets/third_of_ten", options=kept,

@@ -205,14 +205,14 @@ def _with_an_arena_that_is_not_one(machine, descriptor, *command):
 def file_in_the_place_of_an_arena_is_left_alone(machine):
     program = faulty(machine)
     copy = machine.folder / "copy"
-    expect_success(machine.run("sh", "-c", f'head -c 4096 "$CUDADIAG_ARENA" > {copy}'))
+    expect_success(machine.run("sh", "-c", f'head -c 65536 "$CUDADIAG_ARENA" > {copy}'))
     header = copy.read_bytes()
     expect(header[:8], b"CDGARENA", "what the copy begins with")
     (area_bytes,) = struct.unpack_from("<Q", header, 16)
-    os.truncate(copy, 4096 + area_bytes)
+    os.truncate(copy, 65536 + area_bytes)
     with copy.open("r+b") as file:
         recorded = _with_an_arena_that_is_not_one(machine, file.fileno(), program)
-        expect(file.read(4096), header, "the file after the run")
+        expect(file.read(len(header)), header, "the file after the run")
     expect_answer(machine, recorded, machine.plain(program))
 
 

@@ -111,14 +111,16 @@ class alignas(64) Streams {
   [[gnu::cold, gnu::noinline]] bool is_capturing(StreamHandle stream) const;
 
  private:
-  static constexpr std::size_t kPerPage = wire::area::kPage / wire::area::kMarkerSize;
+  static constexpr std::size_t kPerPage = wire::area::kMarkersPerPage;
   static constexpr std::size_t kPages = wire::area::kStreams / kPerPage;
   static constexpr std::size_t kBuckets = 4096;
   static constexpr std::uint32_t kNotReady = 0xfffffffe;
   static constexpr std::uint64_t kOneInFlight = std::uint64_t{1} << 32;  // of wire::stream::kIssuedInFlight
 
   std::byte* entry(std::uint32_t stream) const { return streams_ + stream * wire::area::kStreamSize; }
-  std::byte* marker(std::uint32_t stream) const { return markers_ + stream * wire::area::kMarkerSize; }
+  std::byte* marker(std::uint32_t stream) const {
+    return markers_ + wire::area::marker_place(stream, wire::area::kPage);
+  }
   // It lives, or is the default stream of a thread that may have ended without waiting for it.
   bool can_be_at_work(std::uint32_t stream) const;
   [[gnu::cold, gnu::noinline]] void hold(const std::byte* record, std::uint32_t stream);

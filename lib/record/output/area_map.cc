@@ -124,6 +124,7 @@ void AreaMap::initialise() {
     wire::store(entry, area::kRegionOffset, ranges_[i].offset);
     wire::store(entry, area::kRegionBytes, ranges_[i].size);
   }
+  wire::store(base_, area::kMarkerPage, static_cast<std::uint32_t>(area::kPage));
   wire::store(base_, area::kVersion, area::kFormatVersion);
   wire::store(base_, area::kPid, static_cast<std::uint32_t>(getpid()));
   wire::store(base_, area::kParentPid, static_cast<std::uint32_t>(getppid()));

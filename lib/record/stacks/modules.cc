@@ -19,17 +19,22 @@ using wire::mix;
 
 namespace {
 
+constexpr std::size_t kFirstPage = 4096;  // what is mapped at least
+
 using FindObject = int (*)(void*, FoundObject*);
 FindObject g_find_object;  // glibc's own; null before 2.35
 std::uintptr_t g_executable_begin, g_executable_end;
 char g_executable_path[PATH_MAX];  // the dynamic linker has none; "" where it is not known
+
+// The loader maps whole pages of this system's size.
+std::uintptr_t page_of(std::uintptr_t address) { return address & -getauxval(AT_PAGESZ); }
 
 std::uintptr_t load_bias(std::uintptr_t begin) {
   std::uintptr_t first = UINTPTR_MAX;
   for (const auto& segment : Modules::program_headers(begin)) {
     if (segment.p_type == PT_LOAD) first = std::min<std::uintptr_t>(first, segment.p_vaddr);
   }
-  return first == UINTPTR_MAX ? begin : begin - (first & ~std::uintptr_t{4095});
+  return first == UINTPTR_MAX ? begin : begin - page_of(first);
 }
 
 std::span<const std::byte> build_id_in(std::uintptr_t notes, std::size_t size) {
@@ -93,7 +98,7 @@ void Modules::start() {
   for (const auto& segment : std::span(headers, headers == nullptr ? 0 : getauxval(AT_PHNUM))) {
     if (segment.p_type == PT_PHDR) bias = reinterpret_cast<std::uintptr_t>(headers) - segment.p_vaddr;
     if (segment.p_type != PT_LOAD) continue;
-    begin = std::min<std::uintptr_t>(begin, segment.p_vaddr & ~std::uintptr_t{4095});
+    begin = std::min<std::uintptr_t>(begin, page_of(segment.p_vaddr));
     end = std::max<std::uintptr_t>(end, segment.p_vaddr + segment.p_memsz);
   }
   if (end == 0) return;
@@ -106,7 +111,7 @@ bool Modules::knows_what_is_ready() { return g_find_object != nullptr; }
 std::span<const Elf64_Phdr> Modules::program_headers(std::uintptr_t begin) {
   const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(begin);
   if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(Elf64_Phdr) ||
-      header->e_phoff + header->e_phnum * sizeof(Elf64_Phdr) > 4096) {
+      header->e_phoff + header->e_phnum * sizeof(Elf64_Phdr) > kFirstPage) {
     return {};
   }
   return {reinterpret_cast<const Elf64_Phdr*>(begin + header->e_phoff), header->e_phnum};

@@ -1,7 +1,5 @@
 #include "session/area/area_progress.h"
 
-#include <algorithm>
-
 #include "session/area/area_reader.h"
 #include "session/area/area_regions.h"
 #include "wire/hash.h"
@@ -37,16 +35,14 @@ std::uint64_t progress_digest(std::span<const std::byte> area) {
     if (wire::load_acquire(entry, wire::thread::kCallSite) != 0)
       add(wire::load_acquire(entry, wire::thread::kCallTicks));
   }
-  const std::size_t streams = std::min(regions.count(Region::streams, wire::area::kStreamSize, kMostStreams),
-                                       regions.count(Region::markers, wire::area::kMarkerSize, kMostStreams));
+  const std::size_t streams = regions.count(Region::streams, wire::area::kStreamSize, kMostStreams);
   for (std::size_t i = 0; i < streams; ++i) {
     const std::byte* entry = regions.region(Region::streams).data() + i * wire::area::kStreamSize;
     // Reading a hole of the memory file would make it memory.
     if (wire::load_acquire(entry, wire::stream::kState) == 0) continue;
     add(wire::load_acquire(entry, wire::stream::kIssued));
     add(wire::load_acquire(entry, wire::stream::kHostCompleted));
-    add(wire::load_acquire(regions.region(Region::markers).data() + i * wire::area::kMarkerSize,
-                           wire::marker::kCompleted));
+    if (const std::byte* marker = regions.marker(i)) add(wire::load_acquire(marker, wire::marker::kCompleted));
   }
   return digest;
 }

@@ -225,7 +225,6 @@ void AreaReader::read_contexts() {
 void AreaReader::read_streams() {
   namespace s = wire::stream;
   const std::size_t count = regions_.count(Region::streams, wire::area::kStreamSize, kMostStreams);
-  const std::size_t markers = regions_.count(Region::markers, wire::area::kMarkerSize, kMostStreams);
   const std::size_t frozen = regions_.count(Region::frozen, wire::area::kFrozenSize, kMostStreams);
   const bool is_frozen = record_.state == wire::area::State::frozen;
   record_.streams.resize(count);
@@ -255,8 +254,8 @@ void AreaReader::read_streams() {
       const auto picture = copy_record<wire::area::kFrozenSize>(at<wire::area::kFrozenSize>(Region::frozen, i));
       stream.marker = wire::load(picture.data(), wire::frozen::kMarker);
       stream.host_completed = wire::load(picture.data(), wire::frozen::kHostCompleted);
-    } else if (i < markers) {
-      stream.marker = wire::load_acquire(at<wire::area::kMarkerSize>(Region::markers, i), wire::marker::kCompleted);
+    } else if (const std::byte* marker = regions_.marker(i)) {
+      stream.marker = wire::load_acquire(marker, wire::marker::kCompleted);
     }
   }
 }

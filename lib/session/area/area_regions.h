@@ -25,14 +25,15 @@ struct RecordCopy {
   const std::byte* data() const { return bytes.data(); }
 };
 
-// Copies word by word: the writer stores single fields, so a word is never half old and half new.
+// Copies word by word: the writer stores single fields, so a word is never half old and half new. In order: where a
+// field in an earlier word is stored last (release) and says that later ones hold, they do.
 template <std::size_t Size>
 RecordCopy<Size> copy_record(const std::byte* record) {
   static_assert(Size % 8 == 0);
   RecordCopy<Size> copy;
   for (std::size_t at = 0; at < Size; at += 8) {
     auto* word = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(record) + at);
-    const std::uint64_t value = std::atomic_ref<std::uint64_t>(*word).load(std::memory_order_relaxed);
+    const std::uint64_t value = std::atomic_ref<std::uint64_t>(*word).load(std::memory_order_acquire);
     std::memcpy(copy.bytes.data() + at, &value, sizeof value);
   }
   return copy;
@@ -56,6 +57,8 @@ std::optional<RecordCopy<Size>> copy_serialised(const std::byte* record) {
 class AreaRegions {
  public:
   explicit AreaRegions(std::span<const std::byte> area) {
+    const std::uint32_t page = wire::load(area.data(), wire::area::kMarkerPage);
+    if (page % wire::area::kMarkerSize == 0) marker_page_ = std::max<std::size_t>(page, marker_page_);
     for (std::size_t i = 0; i < wire::area::kRegions; ++i) {
       const std::byte* entry = area.data() + wire::area::kRegionTable + 16 * i;
       const std::uint64_t offset = wire::load(entry, wire::area::kRegionOffset);
@@ -80,7 +83,15 @@ class AreaRegions {
     return std::min(region(which).size() / size, most);
   }
 
+  // Null: the region has no room for it.
+  const std::byte* marker(std::size_t stream) const {
+    const std::span<const std::byte> markers = region(wire::area::Region::markers);
+    const std::size_t place = wire::area::marker_place(stream, marker_page_);
+    return place + wire::area::kMarkerSize <= markers.size() ? markers.data() + place : nullptr;
+  }
+
  private:
+  std::size_t marker_page_ = wire::area::kSmallestMarkerPage;
   std::array<std::span<const std::byte>, wire::area::kRegions> regions_{};
   std::uint64_t damaged_ = 0;
 };

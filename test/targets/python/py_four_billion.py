@@ -9,13 +9,15 @@ import sys
 
 from driver import Driver, check, cuda, one_block
 
-AREA_AT, REGIONS_AT, STREAMS, ENTRY = 4096, 1024, 2, 128  # lib/wire: arena.h, area.h, stream.h
+REGIONS_AT, STREAMS, ENTRY = 1024, 2, 128  # lib/wire: area.h, stream.h
 
 
 def pretend(stream, operations):
     with open(os.environ["CUDADIAG_ARENA"], "r+b") as file:
         arena = mmap.mmap(file.fileno(), 0)
-    entry = AREA_AT + struct.unpack_from("<Q", arena, AREA_AT + REGIONS_AT + 16 * STREAMS)[0]
+    areas, bytes_of_each = struct.unpack_from("<IQ", arena, 12)
+    first = len(arena) - areas * bytes_of_each
+    entry = first + struct.unpack_from("<Q", arena, first + REGIONS_AT + 16 * STREAMS)[0]
     while struct.unpack_from("<Q", arena, entry + 8)[0] != stream.value:
         entry += ENTRY
     struct.pack_into("<I4xII", arena, entry + 32, operations, operations, operations)
