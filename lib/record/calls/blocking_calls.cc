@@ -1,5 +1,7 @@
 #include "record/calls/blocking_calls.h"
 
+#include <atomic>
+
 #include "record/this_thread.h"
 #include "wire/thread.h"
 
@@ -35,6 +37,8 @@ void BlockingCalls::enter(ThreadState& thread, std::uint32_t id, const CallRule&
   } else if (rule.role == Role::context_wait) {
     wait = Wait::context;
   }
+  // A reader takes these twice, and compares ticks and site, which ENTER has stored: they are not seen after what follows.
+  std::atomic_thread_fence(std::memory_order_release);
   wire::store(thread.entry, wire::thread::kCallWait, static_cast<std::uint32_t>(wait));
   wire::store(thread.entry, wire::thread::kCallStream, stream);
   wire::store(thread.entry, wire::thread::kCallContext, streams_->context_index(context_waited_for(id, data)));

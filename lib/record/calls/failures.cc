@@ -101,7 +101,7 @@ std::uint64_t Failures::add(ThreadState* thread, const FailedCall& failed) {
   wire::store(to, error::kExplanation, explanation);
   wire::store(to, error::kOfCall, static_cast<std::uint32_t>(failed.of_call));
   wire::store_release(to, error::kSerial, serial);
-  wire::store(area_->header(), area::kErrorCount, serial);
+  wire::store_release(area_->header(), area::kErrorCount, serial);
   if (is_sticky(failed.code)) {
     freeze(index + 1, failed.code);
   } else if (thread != nullptr) {

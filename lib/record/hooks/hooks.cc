@@ -3,6 +3,7 @@
 #include <cupti.h>
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <span>
 #include <tuple>
@@ -18,7 +19,7 @@ namespace cudadiag::record {
 
 namespace {
 
-Hooks* g_hooks;
+std::atomic<Hooks*> g_hooks;
 Redirection g_redirection;
 void (*g_initialised)();
 
@@ -119,7 +120,7 @@ Redirection Hooks::start(CUpti_CallbackFunc callback, const DriverApi& driver) {
   if (g_redirection.outcome == Redirection::Outcome::done) {
     redirect_runtime();
     name_calls(CUPTI_CB_DOMAIN_RUNTIME_API, runtime_entry_points());
-    g_hooks = this;
+    g_hooks.store(this, std::memory_order_release);
   }
   return g_redirection;
 }
@@ -368,7 +369,7 @@ Passage::Passage(CUpti_CallbackDomain domain, std::uint32_t call, const void* pa
   data_.correlationData = nullptr;
   data_.correlationId = 0;
   data_.callbackSite = CUPTI_API_ENTER;
-  Hooks* hooks = g_hooks;
+  Hooks* hooks = g_hooks.load(std::memory_order_acquire);
   told_ = hooks != nullptr;
   if (!told_) [[unlikely]]
     return;
@@ -383,7 +384,7 @@ Passage::Passage(CUpti_CallbackDomain domain, std::uint32_t call, const void* pa
 std::uint32_t Passage::leave(std::uint32_t result) {
   result_ = result;
   data_.callbackSite = CUPTI_API_EXIT;
-  Hooks* hooks = g_hooks;
+  Hooks* hooks = g_hooks.load(std::memory_order_acquire);
   if (!told_) [[unlikely]] {
     // Before the recorder is there.
     if (result != 0 || domain_ != CUPTI_CB_DOMAIN_DRIVER_API) return result;

@@ -19,10 +19,11 @@ class Passage {
 
   // False: the call is nobody's concern, or one of our own.
   static bool is_watched(CUpti_CallbackDomain domain, std::uint32_t call) {
-    return place(domain, call).load(std::memory_order_relaxed) && !t_this.inside;
+    return place(domain, call).load(std::memory_order_acquire) && !t_this.inside;
   }
+  // Releases what a passage needs: names, and the hooks.
   static void watch(CUpti_CallbackDomain domain, std::uint32_t call) {
-    place(domain, call).store(true, std::memory_order_relaxed);
+    place(domain, call).store(true, std::memory_order_release);
   }
   // "cuLaunchKernel"; null: no wrapper stands for such a call. Names come before any call is watched.
   static const char* name_of(CUpti_CallbackDomain domain, std::uint32_t call) {

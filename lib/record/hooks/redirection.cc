@@ -124,7 +124,7 @@ bool redirect_symbols(const LoadedModule& module, std::span<const EntryPoint> al
     const auto known = g_by_original.begin() + static_cast<std::ptrdiff_t>(g_count);
     if (std::any_of(g_by_original.begin(), known, [&](const Redirected& each) { return each.from == original; }))
       continue;
-    *all[i].original = reinterpret_cast<void*>(original);
+    __atomic_store_n(all[i].original, reinterpret_cast<void*>(original), __ATOMIC_RELEASE);
     const auto wrapper = reinterpret_cast<std::uintptr_t>(all[i].wrapper);
     g_by_original[g_count] = {original, wrapper};
     g_by_wrapper[g_count++] = {wrapper, original};

@@ -21,8 +21,18 @@ struct Wrapper<kDomain, kCall, Parameters, Result (*)(Arguments...)> {
   // Written once, before the wrapper is handed out.
   static inline constinit void* original = nullptr;
 
+  // A thread reads the wrapper's address from a symbol table or a GOT, jumps there, and reads `original`. On x86-64
+  // loads stay in order. 64-bit Arm may read `original` first, early enough to miss it; it comes a moment later.
+  static Result (*target())(Arguments...) {
+    void* function = __atomic_load_n(&original, __ATOMIC_ACQUIRE);
+#if !defined(__x86_64__)
+    while (function == nullptr) [[unlikely]] function = __atomic_load_n(&original, __ATOMIC_ACQUIRE);
+#endif
+    return reinterpret_cast<Result (*)(Arguments...)>(function);
+  }
+
   static Result call(Arguments... arguments) {
-    const auto function = reinterpret_cast<Result (*)(Arguments...)>(original);
+    const auto function = target();
     if (!Passage::is_watched(kDomain, kCall)) return function(arguments...);
     // CUPTI's structures have the arguments in their order.
     Parameters parameters{arguments...};

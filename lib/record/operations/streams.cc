@@ -249,6 +249,7 @@ std::uint32_t Streams::find_slow(ThreadState& thread, std::uint64_t handle, std:
     // Readers of all entries take no lock: one may read this entry meanwhile, and checks the state first.
     std::byte* made = entry(taken);
     wire::store_release(made, stream::kState, static_cast<std::uint32_t>(stream::State::free));
+    std::atomic_thread_fence(std::memory_order_release);  // what follows is not seen before it
     memset(made + stream::kState.end, 0, area::kStreamSize - stream::kState.end);
     wire::atomic(marker(taken), wire::marker::kCompleted).store(0);
     wire::store(made, stream::kContext, context_place);

@@ -25,7 +25,7 @@ class IdTable {
   StampedId find_stamped(std::uint64_t key) const {
     for (std::size_t at = key & kMask, probes = 0; probes < kProbes; at = (at + 1) & kMask, ++probes) {
       const std::uint64_t seen = key_of(at).load(std::memory_order_acquire);
-      if (seen == key) return std::bit_cast<StampedId>(value_of(at).load(std::memory_order_relaxed));
+      if (seen == key) return std::bit_cast<StampedId>(value_of(at).load(std::memory_order_acquire));
       if (seen == 0) break;
     }
     return {};
@@ -38,7 +38,8 @@ class IdTable {
     for (std::size_t at = key & kMask, probes = 0; probes < kProbes; at = (at + 1) & kMask, ++probes) {
       const std::uint64_t seen = key_of(at).load(std::memory_order_relaxed);
       if (seen != 0 && seen != key) continue;
-      value_of(at).store(std::bit_cast<std::uint64_t>(value), std::memory_order_relaxed);
+      // Released like the key: a key that is there gets a new value, which a reader meets behind the old key.
+      value_of(at).store(std::bit_cast<std::uint64_t>(value), std::memory_order_release);
       key_of(at).store(key, std::memory_order_release);
       return true;
     }
