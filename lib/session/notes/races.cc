@@ -6,7 +6,7 @@
 namespace cudadiag::session {
 namespace {
 
-constexpr const char* kSchema = "cudadiag.races/1";
+constexpr const char* kRacesSchema = "cudadiag.races/1";
 constexpr std::size_t kMostRaces = 65536;
 
 constexpr base::Words<RaceMode, 5> kModes = {{
@@ -102,7 +102,7 @@ std::string write_races(const Races& races) {
   Json kernels = {{"wanted", races.kernels.wanted},
                   {"understood", races.kernels.understood},
                   {"disassembler", races.kernels.disassembler}};
-  const Json document = {{"schema", kSchema},
+  const Json document = {{"schema", kRacesSchema},
                          {"races", to_json(races.found)},
                          {"unjudged", to_json(races.unjudged)},
                          {"counts", std::move(counts)},
@@ -112,7 +112,7 @@ std::string write_races(const Races& races) {
 
 std::optional<Races> parse_races(std::string_view text) {
   const Json document = Json::parse(text, nullptr, false);
-  if (!document.is_object() || text_of(document, "schema") != kSchema) return std::nullopt;
+  if (!document.is_object() || text_of(document, "schema") != kRacesSchema) return std::nullopt;
   Races races;
   const auto each = [&](const char* key, const auto& add) {
     const auto it = document.find(key);

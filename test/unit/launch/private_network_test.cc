@@ -25,7 +25,7 @@ using base::FileDescriptor;
 
 namespace {
 
-constexpr uid_t kNobody = 65534;
+constexpr uid_t kUnprivileged = 65534;
 constexpr int kRefused = 77;
 
 sockaddr_in loopback_address(std::uint16_t port) {
@@ -62,8 +62,8 @@ int error_of_connecting(std::uint16_t port) {
 }
 
 void become_nobody() {
-  const bool done = ::setgroups(0, nullptr) == 0 && ::setresgid(kNobody, kNobody, kNobody) == 0 &&
-                    ::setresuid(kNobody, kNobody, kNobody) == 0;
+  const bool done = ::setgroups(0, nullptr) == 0 && ::setresgid(kUnprivileged, kNobody, kNobody) == 0 &&
+                    ::setresuid(kUnprivileged, kNobody, kNobody) == 0;
   if (!done) ::_exit(kRefused);
   ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // as it is of a program that this user starts
 }
@@ -107,7 +107,7 @@ TEST_CASE("nobody of one network reaches another, and both may use the same port
       if (!own.valid()) return 2;
       if (error_of_connecting(port) != 0) return 3;
       if (launch::local_addresses() != addresses) return 4;
-      if (::getuid() != (who == Who::nobody && user == 0 ? kNobody : user)) return 5;
+      if (::getuid() != (who == Who::nobody && user == 0 ? kUnprivileged : user)) return 5;
       if (!launch::is_served(::getpid(), port) || launch::is_served(::getpid(), 1)) return 6;
       return 0;
     });
@@ -123,11 +123,11 @@ TEST_CASE("root of a container keeps its rights to files of others") {
   if (::getuid() != 0) return;
   test::ScratchFolder scratch;
   const auto file = scratch.file("others");
-  REQUIRE(::chown(file.c_str(), kNobody, kNobody) == 0);
+  REQUIRE(::chown(file.c_str(), kUnprivileged, kNobody) == 0);
   REQUIRE(::chmod(file.c_str(), 0600) == 0);
   const int status = status_inside(Who::root_of_container, [&] {
     struct stat seen {};
-    if (::stat(file.c_str(), &seen) != 0 || seen.st_uid != kNobody) return 1;
+    if (::stat(file.c_str(), &seen) != 0 || seen.st_uid != kUnprivileged) return 1;
     return FileDescriptor(::open(file.c_str(), O_RDWR | O_CLOEXEC)).valid() ? 0 : 2;
   });
   CHECK((status == 0 || status == kRefused));
