@@ -54,8 +54,9 @@ class ReturnSlots {
     const auto has_it = [&](std::uintptr_t slot) {
       return slot % sizeof(slot) == 0 && return_address_at(slot) == address;
     };
+    if (begin == 0) return end - sizeof(address);  // the first frame: what it called is this unwinding
     if (record >= begin && record < end && has_it(record)) return record;
-    if (begin == 0 || end - begin > kMostSearched) return end - sizeof(address);
+    if (end - begin > kMostSearched) return end - sizeof(address);
     for (std::uintptr_t slot = begin; slot + sizeof(slot) <= end; slot += sizeof(slot)) {
       if (has_it(slot)) return slot;
     }
