@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
 """Where a bad element came from, by CPU tensors; skips aloud (77) where PyTorch is missing."""
 import inspect
+import io
 import sys
+import threading
 import unittest
 
 from hook import Hook
 
 try:
+    import numpy
     import torch
+    import torch.utils.data
 except ImportError:
     print("skipped: this Python has no PyTorch")
     sys.exit(77)
 
-package = Hook().load()
-package.tensors.devices.append("cpu")
-package.budget.state.seconds = 1e9
+hook = Hook()
+package = hook.load()
+package.origins.start("1000")
+torch._C._pop_torch_dispatch_stack(None)
 
 
 def remainder():
@@ -63,40 +68,155 @@ def chosen():
     return torch.where(best > 5, torch.zeros_like(best), best), 2
 
 
-def origin(function):
-    listener = package.origins.Origins()
-    mode = package.stream.push(listener)
+def filled_beside_others():
+    chosen = torch.arange(6)
+    chosen[4:] = 0
+    return torch.where(chosen > 2, chosen, -7), 6  # ORIGIN
+
+
+def masked():
+    ids = torch.tensor([3, 9])  # ORIGIN
+    return ids * torch.tensor([1, 1]), 5
+
+
+def ranked():
+    return torch.tensor([9.0, 1.0, 8.0, 7.0]).topk(4)[1], 3  # ORIGIN
+
+
+def looked_up():
+    """The indices are larger than the entries that they choose."""
+    table = torch.arange(40) % 6
+    table[31] = -2  # ORIGIN
+    return table[torch.tensor([31, 30])], 6
+
+
+def of_numpy():
+    ids = torch.from_numpy(numpy.array([1, 8]))  # ORIGIN
+    return ids.clone(), 4
+
+
+def of_a_file():
+    file = io.BytesIO()
+    torch.save({"ids": torch.tensor([1, 8])}, file)
+    file.seek(0)
+    loaded = torch.load(file)["ids"]  # ORIGIN
+    return loaded.flip(0), 4
+
+
+class Numbers(torch.utils.data.Dataset):
+    def __len__(self):
+        return 12
+
+    def __getitem__(self, index):
+        return torch.tensor(99 if index == 7 else index % 3)
+
+
+def of_a_loader():
+    for ids in torch.utils.data.DataLoader(Numbers(), batch_size=3, num_workers=2):  # ORIGIN
+        if ids.max() > 3:
+            return ids.clone(), 3
+
+
+def first_of_two_threads():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(torch.arange(4) * 2))  # ORIGIN
+    thread.start()
+    thread.join()
+    return found[0].clone(), 5
+
+
+def overwritten_from_outside():
+    ids = torch.tensor([1, 2, 3])
+    ids.numpy()[1] = 9
+    return ids.clone(), 4
+
+
+def of_two_sources():
+    return torch.cat([torch.tensor([1, 9]), torch.tensor([8, 2])]), 5
+
+
+def never_written():
+    ids = torch.empty(4, dtype=torch.long)
+    ids.numpy()[:] = 9
+    return ids.flip(0), 4
+
+
+def written_in_many_pieces():
+    ids = torch.zeros(600, dtype=torch.long)
+    for at in range(600):
+        ids[at] = 9 if at == 3 else 0
+    return ids.clone(), 5
+
+
+def lookup(tensor, count):
+    table = torch.zeros(count, 2)
     try:
-        tensor, count = function()
+        torch.nn.functional.embedding(tensor, table)
+    except IndexError:
+        pass
+
+
+def told_of(function):
+    hook.messages.clear()
+    package.origins.listener.writers.storages.clear()
+    package.origins.listener.told = 0
+    mode = package.stream.push(package.origins.listener)
+    try:
+        lookup(*function())
     finally:
         package.stream.pop(mode)
-    wrong = (tensor < 0) | (tensor >= count)
-    found = package.tensors.first_of(wrong, tensor)
-    return package.origins.origin_of(listener, tensor, found["first_outside"], found["first_value"],
-                                     (0, count))
+    if hook.notes:
+        raise AssertionError(hook.notes)
+    return hook.of_kind("origin")
 
 
 class Origins(unittest.TestCase):
-    def check(self, function, role):
+    def check(self, function, role, certain=True):
         source, first = inspect.getsourcelines(function)
         marked = next(first + at for at, line in enumerate(source) if "# ORIGIN" in line)
-        told = origin(function)
-        self.assertEqual((told[0]["role"], told[0]["stack"][0][1]), (role, marked), told)
+        (told,) = told_of(function)
+        origin = told["origin"][0]
+        line = next(line for file, line, _ in origin["stack"] if file == __file__)
+        self.assertEqual((origin["role"], line, told["certain"]), (role, marked, certain), told)
         return told
 
     def test_the_operator_that_made_it_is_found(self):
-        for function in (remainder, one_too_many, into_a_buffer, from_floats, in_place, chosen):
+        for function in (remainder, one_too_many, into_a_buffer, from_floats, in_place, chosen, ranked,
+                         first_of_two_threads):
             with self.subTest(function.__name__):
                 self.check(function, "made")
 
     def test_the_line_where_it_entered_is_found(self):
-        self.check(entered, "copied")
-        self.check(filled, "passed")
+        for function in (entered, of_numpy, looked_up):
+            with self.subTest(function.__name__):
+                self.check(function, "copied")
+        for function in (filled, filled_beside_others):
+            with self.subTest(function.__name__):
+                self.check(function, "passed")
+        self.check(of_a_file, "loaded")
+
+    def test_an_operator_that_leaves_the_element_as_it_was_is_no_origin(self):
+        self.check(masked, "copied", certain=False)
+
+    def test_batch_and_sample_of_a_loader_are_told(self):
+        origin = self.check(of_a_loader, "loaded")["origin"][0]
+        self.assertEqual((origin["batch"], origin["sample"]), (2, 7))
 
     def test_the_value_and_what_carried_it_are_told(self):
         told = self.check(remainder, "made")
-        self.assertEqual((told[0]["operator"], told[0]["value"]), ("aten::remainder.Scalar", 481))
-        self.assertEqual([each["operator"] for each in told[1:]], ["aten::clone"])
+        self.assertEqual((told["operator"], told["argument"], told["index"], told["value"]),
+                         ("aten::embedding", "indices", [0], 481))
+        self.assertEqual([(each["operator"], each.get("value")) for each in told["origin"]],
+                         [("aten::remainder.Scalar", 481), ("aten::clone", None)])
+
+    def test_nothing_is_told_of_what_is_not_certain(self):
+        for function in (overwritten_from_outside, of_two_sources, never_written, written_in_many_pieces):
+            with self.subTest(function.__name__):
+                (told,) = told_of(function)
+                self.assertEqual(told["origin"], [])
+
+    def test_an_operator_with_good_arguments_is_not_told(self):
+        self.assertEqual(told_of(lambda: (torch.arange(4), 4)), [])
 
 
 if __name__ == "__main__":

@@ -2,12 +2,23 @@
 from .tensors import first_of, is_tensor
 
 
-class Bound:
-    """Integers from `least` to `most`; `ignored` is allowed besides. `count` entries are indexed."""
+class Range:
+    """Numbers from `least` to `most`; `ignored` is allowed besides."""
+
+    least, ignored = 0, None
+
+    def allows(self, least, greatest):
+        """All elements of a tensor with these extremes; None: they are not known."""
+        return None if least is None else self.least <= least and greatest <= self.most
+
+
+class Bound(Range):
+    """Integers. `count` entries are indexed."""
 
     def __init__(self, count, negative=False, ignored=None):
         self.count, self.ignored = count, ignored
-        self.least = -count if negative else 0
+        if count is not None:
+            self.least, self.most = -count if negative else 0, count - 1
 
     def check(self, host):
         if host.dtype.is_floating_point:
@@ -18,15 +29,19 @@ class Bound:
         return {"bound": self.count, **first_of(wrong, host)}
 
 
-class Unit:
+class Unit(Range):
     """Floats from 0 to 1."""
+
+    most = 1
 
     def check(self, host):
         return first_of(~((host >= 0) & (host <= 1)), host) if host.dtype.is_floating_point else {}
 
 
-class Weights:
+class Weights(Range):
     """Rows of probabilities: no negative, NaN or infinite one, and not all zero."""
+
+    most = 1.7976931348623157e308
 
     def check(self, host):
         if not host.dtype.is_floating_point:
@@ -119,11 +134,16 @@ BOUNDS = {
 }
 
 
-def bounds_of(operator, arguments):
-    """By name of the argument what is taken for granted of it; `operator` as its schema has it: aten::scatter_."""
+def rule_for(operator):
     name = operator.rpartition("::")[2]
     rule = BOUNDS.get(name) or BOUNDS.get(name.rstrip("_"))
-    if rule is None or not operator.startswith("aten::"):
+    return rule if operator.startswith("aten::") else None
+
+
+def bounds_of(operator, arguments):
+    """By name of the argument what is taken for granted of it; `operator` as its schema has it: aten::scatter_."""
+    rule = rule_for(operator)
+    if rule is None:
         return {}
     known = rule(arguments)
     return {name: bound for name, bound in known.items() if getattr(bound, "count", 0) is not None}

@@ -83,6 +83,12 @@ class Writers:
         else:
             del self.storages[storage._cdata]
 
+    def limit(self, tensor, most, value):
+        """Where more than so many pieces of the tensor's storage were written one by one, all of it has the value."""
+        entry = self.storages.get(tensor.untyped_storage()._cdata)
+        if entry is not None and len(entry[1]) > most:
+            entry[1][:] = [(0, 1 << 62, value)]
+
     def sweep(self):
         if len(self.storages) < self.swept_at:
             return

@@ -1,81 +1,85 @@
-"""Where a bad element came from: back through the operators that carried it, to the one that made it or gave it entry.
-
-Of each result the smallest and the greatest element are kept, as long as the budget lasts. An operator made a bad
-element if none of its inputs had one.
-"""
+"""The results of all operators, with the least and the greatest element of each; and, at an operator that is given an
+element outside of its bound, where that element came from (tracing)."""
 import sys
 
-from . import stream
+from . import recorder
+from .arguments import named_arguments
+from .bounds import bounds_of
 from .budget import guarded, state
+from .entries import follow_entries
 from .finite_checks import as_floats
 from .forward_places import places_here
+from .json_text import to_json
 from .lineage import Writers, has_storage
 from .schemas import facts_of, tensors_in
 from .stacks import frames_of_places
-from .tensors import Guard, is_capturing, tensor_kinds
+from .stream import Listener
+from .tensors import Guard, first_of, is_capturing, tensor_kinds
+from .tracing import Bad, origin_of
+from .whole_program import listen, replace, when_torch_is_there
 
 MOST_ELEMENTS = 1 << 20  # of a result that is looked at
 MOST_INPUTS = 16
-MOST_STEPS = 64  # back
-MOST_TOLD = 4
 MOST_RESULTS = 1 << 17  # kept with their inputs
+MOST_WRITERS = 256  # of one storage
+MOST_TOLD = 16
+MOST_FRAMES = 24
 
-# Their results have only elements of the first argument, or numbers that they were given.
-FILLS = ("full", "full_like", "fill_", "new_full", "masked_fill", "masked_fill_", "scalar_tensor", "constant_pad_nd",
-         "index_fill", "index_fill_", "arange")
-
-
-# They move an element by a little: one that was bad before was not made bad there. What other operators are given, such as
-# a hash before its remainder, may be of another kind than their results.
-SHIFTS = ("add", "add_", "sub", "sub_", "abs", "unique", "_unique2", "unique_dim", "minimum", "maximum", "clamp_min",
-          "clamp", "amax", "amin")
-# They keep the sign, and nothing else, of what they are given.
-QUOTIENTS = ("div", "div_", "floor_divide", "floor_divide_")
+# Of these parameters an operator's result has no elements: they choose.
+CHOOSERS = ("index", "indices", "mask", "condition")
+OVERWRITTEN = ("copy_", "fill_", "zero_", "random_", "uniform_", "normal_")  # without being read
+# Their second results are indices.
+INDEX_RESULTS = ("sort", "topk", "max", "min", "kthvalue", "mode", "median", "nanmedian", "cummax", "cummin")
 
 
 class Result:
     """What an operator wrote to a range of bytes."""
 
-    __slots__ = ("facts", "place", "inputs", "least", "greatest", "given", "__weakref__")
+    __slots__ = ("facts", "place", "inputs", "least", "greatest", "given", "is_index", "batch", "__weakref__")
+
+    def __init__(self, facts, place):
+        self.facts, self.place, self.inputs, self.given = facts, place, [], []
+        self.least = self.greatest = None  # not known
+        self.is_index, self.batch = False, None
 
     def is_clean(self):
         return False
 
+    def same_call_site(self, other):
+        return self.facts is other.facts and self.place[0] == other.place[0] and self.is_index == other.is_index
 
 
-class Side:
-    """Of the good elements, the side on which the bad one lies."""
-
-    def __init__(self, value, least, least_too_much):
-        self.is_below, self.least, self.least_too_much = value < least, least, least_too_much
-
-    def has(self, least, greatest):
-        """Whether there are elements on it; they may be others than the one that is looked for."""
-        if least is None:
-            return False
-        return least < self.least if self.is_below else greatest >= self.least_too_much
+# Nobody has written there, or somebody who was not seen.
+UNKNOWN = Result(None, ((),))
 
 
-class Origins(stream.Listener):
+class Origins(Listener):
     def __init__(self):
         self.writers = Writers()
-        self.kept = 0
+        self.kept = self.told = 0
 
     def before(self, function, args, kwargs):
         facts = facts_of(function)
-        if facts.makes_nothing or not state.on:
+        if not state.on:
             return None
-        return facts, args, kwargs, guarded(self.inputs_of, args, kwargs) or []
+        guarded(self.look_for_bad, facts, function, args, kwargs)
+        if facts.makes_nothing:
+            return None
+        return facts, args, kwargs, guarded(self.inputs_of, facts, args, kwargs) or None
 
-    def inputs_of(self, args, kwargs):
-        """[(results in it, least, greatest)] of each tensor."""
+    def inputs_of(self, facts, args, kwargs):
+        """([(results in it, least, greatest)] of each tensor whose elements the result can have,)."""
         kinds, found = tensor_kinds(), []
-        for value in (*args, *kwargs.values()):
+        for name, value in (*zip(facts.parameters, args), *kwargs.items()):
+            if facts.structural and name in CHOOSERS or (name == "self" and facts.own and facts.name in OVERWRITTEN):
+                continue
             for tensor in tensors_in(value, kinds)[:MOST_INPUTS]:
+                if not tensor.numel():
+                    continue
                 results = self.writers.values_in(tensor)
                 least, greatest = (None, None) if results else extremes(tensor)
                 found.append((results, least, greatest))
-        return found
+        return (found,)
 
     def after(self, token, result, returned):
         if returned:
@@ -85,37 +89,113 @@ class Origins(stream.Listener):
         facts, args, kwargs, inputs = token
         if facts.uninitialised:
             for tensor in tensors_in(result, tensor_kinds()):
-                self.writers.write(tensor, None)
+                self.writers.write(tensor, UNKNOWN)
             return
         place = None
-        for tensor in outputs_of(facts, args, kwargs, result):
+        for number, tensor in outputs_of(facts, args, kwargs, result):
             if not has_storage(tensor):
                 continue
-            kept = Result()
             place = place or places_here.place()
-            kept.facts, kept.place, kept.inputs = facts, place, inputs
+            kept = Result(facts, place)
             kept.least, kept.greatest = extremes(tensor)
-            kept.given = [each for each in (*args, *kwargs.values()) if type(each) in (int, float, bool)]
-            if self.kept >= MOST_RESULTS:
-                kept.inputs = []  # of the latest alone nothing could be dropped: their chains end here
+            kept.given = [each for each in (*args, *kwargs.values()) if type(each) in (int, float)]
+            kept.is_index = number == 1 and facts.own and facts.name in INDEX_RESULTS
+            # Of the latest alone nothing could be dropped: their chains end here.
+            kept.inputs = inputs[0] if inputs is not None and self.kept < MOST_RESULTS else None
             self.kept += 1
             self.writers.write(tensor, kept)
+            self.writers.limit(tensor, MOST_WRITERS, UNKNOWN)
+
+    def look_for_bad(self, facts, function, args, kwargs):
+        if not facts.has_bounds or self.told >= MOST_TOLD:
+            return
+        pairs = named_arguments(function._schema, args, kwargs)
+        for name, bound in bounds_of(facts.operator, dict(pairs)).items():
+            tensor = argument_named(pairs, name)
+            if type(tensor) in tensor_kinds() and self.may_be_bad(tensor, bound):
+                self.tell_bad(facts, name, tensor, bound)
+
+    def may_be_bad(self, tensor, bound):
+        results = self.writers.values_in(tensor)
+        return not results or any(bound.allows(each.least, each.greatest) is not True for each in results)
+
+    def tell_bad(self, facts, name, tensor, bound):
+        with Guard():
+            host = values_of(tensor)
+            found = bound.check(host) if host is not None else {}
+        if not found.get("outside") or len(found["first_outside"]) != tensor.dim():
+            return
+        self.told += 1
+        bad = Bad(found["first_value"], bound)
+        steps, grade = origin_of(self.writers, element(tensor, found["first_outside"]), bad)
+        tell({"kind": "origin", "operator": facts.full_name(), "argument": name, "index": found["first_outside"],
+              "value": found["first_value"], "certain": grade, "stack": frames(places_here.place()[0]),
+              "origin": [about(each, bad, last) for each, last in steps]})
+
+
+def about(step, bad, role):
+    told = {"role": role, "operator": step.facts.full_name(), "stack": frames(step.place[0])}
+    value = bad.value if step is bad.made_by else None
+    if value is not None:
+        told["value"] = value
+    if step.batch is not None:
+        told["batch"], told["sample"] = step.batch.number, step.batch.sample_of(bad)
+    return told
+
+
+def frames(places):
+    return frames_of_places(places[:MOST_FRAMES])
+
+
+def tell(message):
+    while not recorder.deliver(to_json(message)) and len(message["origin"]) > 1:
+        message["origin"].pop()  # too long for a line
+
+
+def argument_named(pairs, name):
+    """"indices[1]" is the second tensor of the list `indices`."""
+    name, _, number = name.rstrip("]").partition("[")
+    value = dict(pairs).get(name)
+    return value[int(number)] if number and type(value) in (list, tuple) else value
+
+
+def element(tensor, index):
+    """The tensor's view of one element."""
+    with Guard():
+        return tensor[tuple(index)] if index else tensor
+
+
+def values_of(tensor):
+    torch = sys.modules["torch"]
+    if tensor.layout is not torch.strided or tensor.dtype.is_complex or tensor.device.type == "meta" or is_capturing():
+        return None
+    if not 0 < tensor.numel() <= MOST_ELEMENTS:
+        return None
+    host = tensor.detach().cpu()
+    if host.dtype.is_floating_point:
+        return host.float() if host.element_size() < 4 else host
+    return host.long()
 
 
 def outputs_of(facts, args, kwargs, result):
+    """(number of the result, tensor)"""
     for number in facts.written:
         value = args[number] if number < len(args) else kwargs.get(facts.parameters[number])
-        yield from tensors_in(value, tensor_kinds())
+        for tensor in tensors_in(value, tensor_kinds()):
+            yield 0, tensor
     results = result if facts.results > 1 and type(result) in (tuple, list) else (result,)
     for number in (0,) if facts.lifts else facts.fresh:
         if number < len(results):
-            yield from tensors_in(results[number], tensor_kinds())
+            for tensor in tensors_in(results[number], tensor_kinds()):
+                yield number, tensor
 
 
 def extremes(tensor):
     """(None, None): not known."""
     torch = sys.modules["torch"]
-    if not 0 < tensor.numel() <= MOST_ELEMENTS or not has_storage(tensor) or tensor.dtype is torch.bool:
+    if tensor.dtype is torch.bool:
+        return 0, 1
+    if not 0 < tensor.numel() <= MOST_ELEMENTS or not has_storage(tensor):
         return None, None
     if tensor.dtype.is_complex or (tensor.dtype.is_floating_point and as_floats(tensor) is None) or is_capturing():
         return None, None
@@ -124,101 +204,17 @@ def extremes(tensor):
         return least.item(), greatest.item()
 
 
-def element_range(tensor, index):
-    """The tensor's view of one element."""
-    with Guard():
-        return tensor[tuple(index)] if index else tensor
+listener = Origins()
 
 
-def leads_on(result, side):
-    """Whether a bad element of the result may have been bad before."""
-    facts = result.facts
-    return facts.structural or facts.name in SHIFTS or (side.is_below and facts.name in QUOTIENTS)
-
-
-def steps_back(writers, tensor, index, side):
-    """Results that hold the bad element, the latest first; and whether it entered with an input of the last one."""
-    results = writers.values_in(element_range(tensor, index)) or writers.values_in(tensor)
-    steps = []
-    while results and len(steps) < MOST_STEPS:
-        result = next((each for each in results if side.has(each.least, each.greatest)), results[-1])
-        steps.append(result)
-        results, entered = [], False
-        for inner, least, greatest in result.inputs if leads_on(result, side) else ():
-            results = [each for each in inner if side.has(each.least, each.greatest)]
-            if results:
-                break
-            entered = entered or (not inner and side.has(least, greatest))
-        if entered and not results:
-            return steps, True
-    return steps, False
-
-
-def role_of(result, entered):
-    if result.facts.enters:
-        return "loaded"
-    if result.facts.lifts:
-        return "copied"
-    if entered:
-        return "loaded"
-    return "passed" if result.facts.name in FILLS else "made"
-
-
-def origin_of(listener, tensor, index, value, bound):
-    """`bound`: the least good element, and the first one that is too much. [{role, operator, value, stack}]: the origin, then what carried the element; []: nothing is known."""
-    steps, entered = steps_back(listener.writers, tensor, index, Side(value, *bound))
-    if not steps:
-        return []
-    first = steps[-1]
-    told = [{"role": role_of(first, entered), "operator": first.facts.full_name(), "value": value,
-             "stack": frames_of_places(first.place[0])}]
-    for each in steps[-2::-1][:MOST_TOLD]:
-        told.append({"role": "copied" if each.facts.structural else "passed", "operator": each.facts.full_name(),
-                     "value": None, "stack": frames_of_places(each.place[0])})
-    return told
-
-
-class Entry:
-    """Stands for the facts of an operator where tensors come from a file or another process."""
-
-    structural = lifts = False
-    enters, name = True, "entry"
-
-    def __init__(self, name):
-        self.operator = name
-
-    def full_name(self):
-        return self.operator
-
-
-def note_entry(listener, name, value, depth=4):
-    if type(value) in tensor_kinds():
-        if has_storage(value):
-            kept = Result()
-            kept.facts, kept.place, kept.inputs, kept.given = Entry(name), places_here.place(), [], []
-            kept.least, kept.greatest = extremes(value)
-            listener.writers.write(value, kept)
-    elif depth:
-        inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-        for each in list(inner):
-            note_entry(listener, name, each, depth - 1)
-
-
-def follow_entries(listener, replace):
-    """`replace(owner, name, make)`: `make` gets the original and gives what takes its place."""
-
-    def make(name):
-        def made(original):
-            def entered(*args, **kwargs):
-                value = original(*args, **kwargs)
-                guarded(note_entry, listener, name, value)
-                return value
-
-            return entered
-
-        return made
-
+def begin():
     torch = sys.modules["torch"]
-    replace(torch, "load", make("torch.load"))
-    loader = sys.modules.get("torch.utils.data.dataloader")
-    replace(getattr(loader, "_MultiProcessingDataLoaderIter", None), "__next__", make("DataLoader"))
+    recorder.deliver(to_json({"kind": "checking", "arguments": [], "torch": str(torch.__version__)}))
+    follow_entries(listener.writers, replace, Result, extremes)
+    listen(listener)
+
+
+def start(seconds):
+    """`seconds`: that it may take."""
+    state.seconds = float(seconds)
+    when_torch_is_there(lambda: guarded(begin))

@@ -1,4 +1,5 @@
 """What the schema of an operator says, asked once for each operator."""
+from .bounds import rule_for
 
 # A tensor of these is not yet anybody's value.
 UNINITIALISED = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "_empty_affine_quantized",
@@ -41,7 +42,8 @@ class Facts:
         tags = [str(tag).rpartition(".")[2] for tag in function.tags]
         self.pointwise = "pointwise" in tags or self.name in ("div_", "mul_", "add_", "sub_")
         self.keeps_inputs = self.own and bool(self.written) and self.name in OVERWRITE
-        self.enters = False  # Entry of origins does
+        self.enters = False  # entries.Entry does
+        self.has_bounds = rule_for(self.operator) is not None
         self.lifts = self.own and self.name == "lift_fresh"
         self.makes_nothing = not self.written and not self.fresh and not self.lifts
         self.uninitialised = self.own and self.name in UNINITIALISED

@@ -1,0 +1,101 @@
+"""The stream of operators of a whole program: from the import of PyTorch on, and on all threads of Python."""
+import sys
+
+from . import stream
+
+
+def replace(owner, name, make):
+    """`make` gets the original and gives what takes its place."""
+    original = getattr(owner, name, None)
+    if original is None:
+        return
+    made = make(original)
+    made.__name__, made.__qualname__ = name, getattr(original, "__qualname__", name)
+    made.__doc__, made.__wrapped__ = original.__doc__, original
+    setattr(owner, name, made)
+
+
+def follow_threads(listener):
+    """Of Python; those of autograd inherit the stream from the thread that runs a graph."""
+
+    def make(original):
+        def _bootstrap_inner(self):
+            mode = stream.push(listener)
+            try:
+                original(self)
+            finally:
+                if mode is not None:
+                    stream.pop(mode)
+
+        return _bootstrap_inner
+
+    replace(sys.modules["threading"].Thread, "_bootstrap_inner", make)
+
+
+def leave_alone(torch):
+    """ctc_loss refuses lengths on the host while any mode is on, for which it asks otherwise."""
+
+    def make(original):
+        def ctc_loss(*args, **kwargs):
+            core = torch._C
+            modes = [core._pop_torch_dispatch_stack(None) for _ in range(core._len_torch_dispatch_stack())]
+            try:
+                return original(*args, **kwargs)
+            finally:
+                for mode in reversed(modes):
+                    core._push_on_torch_dispatch_stack(mode)
+
+        return ctc_loss
+
+    replace(torch, "ctc_loss", make)
+
+
+def listen(listener):
+    """From here on."""
+    import threading  # noqa: F401, follow_threads finds it
+
+    import torch.utils._python_dispatch
+    follow_threads(listener)
+    leave_alone(sys.modules["torch"])
+    stream.push(listener)
+
+
+class TorchFinder:
+    """Finds nothing itself: it stands first among the finders until `torch` has been imported."""
+
+    def __init__(self, begin):
+        self.begin = begin
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            spec = find(name, path, target) if find is not None else None
+            if spec is not None:
+                if spec.loader is not None and hasattr(spec.loader, "exec_module"):
+                    spec.loader = TorchLoader(spec.loader, self.begin)
+                return spec
+        return None
+
+
+class TorchLoader:
+    def __init__(self, loader, begin):
+        self.loader, self.begin = loader, begin
+
+    def create_module(self, spec):
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__spec__.loader = module.__loader__ = self.loader
+        self.loader.exec_module(module)
+        self.begin()
+
+
+def when_torch_is_there(begin):
+    """`begin` must not raise."""
+    if "torch" in sys.modules:
+        begin()
+    else:
+        sys.meta_path.insert(0, TorchFinder(begin))
