@@ -1,20 +1,16 @@
 #!/usr/bin/env python3
 """Where PyTorch made the nodes that it runs backwards, as the hook tells it; skips aloud (77) where PyTorch is
 missing."""
-import sys
 import threading
 import unittest
 import warnings
 
-from hook import Hook
+from hook import Hook, need_pytorch
 
-try:
-    import torch
-    import torch.nn.functional as F
-    from torch.utils.checkpoint import checkpoint
-except ImportError:
-    print("skipped: this Python has no PyTorch")
-    sys.exit(77)
+need_pytorch()
+import torch
+import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint
 
 
 class Scale(torch.autograd.Function):

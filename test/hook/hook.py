@@ -1,9 +1,24 @@
 """Loads the hook's package as the recorder does, with what it calls kept here."""
+import importlib.util
 import inspect
 import json
+import os
 import pathlib
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2] / "lib/python"
+
+
+def need_pytorch():
+    """Goes on in the interpreter that CUDADIAG_TORCH_PYTHON names, if this one has no PyTorch; skips aloud (77) if neither
+    has it."""
+    if importlib.util.find_spec("torch") is not None:
+        return
+    other = os.environ.pop("CUDADIAG_TORCH_PYTHON", "")
+    if other:
+        os.execv(other, [other, "-B", *sys.argv])
+    print("skipped: this Python has no PyTorch; CUDADIAG_TORCH_PYTHON may name one that has")
+    sys.exit(77)
 
 
 def sources():
@@ -46,7 +61,6 @@ class Hook:
         return self
 
     def end(self):
-        import sys
         if hasattr(sys, "monitoring"):
             tool = self.package.budget.state.tool
             if tool is not None:

@@ -9,14 +9,11 @@ import sys
 import tempfile
 import unittest
 
-from hook import Hook
+from hook import Hook, need_pytorch
 
-try:
-    import torch
-    import torch.nn.functional as F
-except ImportError:
-    print("skipped: this Python has no PyTorch")
-    sys.exit(77)
+need_pytorch()
+import torch
+import torch.nn.functional as F
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "lib/supervise/reruns/replay_script.py"
 

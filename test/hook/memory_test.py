@@ -1,15 +1,11 @@
 #!/usr/bin/env python3
 """What is told of PyTorch's allocator, by a snapshot made by hand; exceptions that keep tensors, by CPU tensors."""
-import sys
 import unittest
 
-from hook import Hook
+from hook import Hook, need_pytorch
 
-try:
-    import torch
-except ImportError:
-    print("skipped: this Python has no PyTorch")
-    sys.exit(77)
+need_pytorch()
+import torch
 
 
 def block(size, state, *frames):

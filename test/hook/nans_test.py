@@ -4,19 +4,15 @@ PyTorch is missing."""
 import io
 import json
 import math
-import sys
 import threading
 import unittest
 
-from hook import Hook
+from hook import Hook, need_pytorch
 
-try:
-    import torch
-    import torch.nn.functional as F
-    from torch.utils.checkpoint import checkpoint
-except ImportError:
-    print("skipped: this Python has no PyTorch")
-    sys.exit(77)
+need_pytorch()
+import torch
+import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint
 
 messages = []
 hook = Hook()

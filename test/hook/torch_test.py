@@ -1,16 +1,12 @@
 #!/usr/bin/env python3
 """What the hook takes at PyTorch's operators, by CPU tensors; skips aloud (77) where PyTorch is missing."""
-import sys
 import unittest
 
-from hook import Hook
+from hook import Hook, need_pytorch
 
-try:
-    import torch
-    import torch.nn.functional as F
-except ImportError:
-    print("skipped: this Python has no PyTorch")
-    sys.exit(77)
+need_pytorch()
+import torch
+import torch.nn.functional as F
 
 
 def long(*values):
