@@ -10,6 +10,7 @@
 #include "diagnose/known.h"
 #include "diagnose/lines/changed_sources.h"
 #include "diagnose/races/races.h"
+#include "diagnose/races/tensor_races.h"
 #include "diagnose/ranks.h"
 #include "diagnose/reruns/access.h"
 #include "diagnose/reruns/device.h"
@@ -17,6 +18,7 @@
 #include "diagnose/reruns/witnesses.h"
 #include "diagnose/surroundings.h"
 #include "diagnose/values/non_finite.h"
+#include "diagnose/values/origin.h"
 #include "diagnose/values/parameter_names.h"
 
 namespace cudadiag::diagnose {
@@ -94,8 +96,6 @@ Diagnosis diagnose(const Known& known) {
   add_witnesses(report, testimony);
   // The processes of the first run, and how they ended.
   add_processes(report, session);
-  // A line for each run of the command, with its outcome.
-  add_passes(report, session, analysis, testimony);
   // Everything that could not be seen. The symbolizer's notes are complete once the findings are resolved.
   add_notes(report, session, analysis, symbolizer);
   // For a job of several ranks: the collective at which they part.
@@ -104,14 +104,19 @@ Diagnosis diagnose(const Known& known) {
   add_unfinished(report, session, analysis, symbolizer);
   // PyTorch refuses CUDA in a forked process before any call is made: name the line that forked.
   note_forks(report, session, analysis, symbolizer);
+  // Bad values among the arguments, traced back to where they came from.
+  add_origins(report, session, symbolizer);
   // The rules of causes read all of the above.
   add_causes(report, session, analysis, failures);
   // Reruns without torch.compile name the line and the cause inside compiled code, where the first run has neither.
   if (eager) add_eager(report, *eager, failures);
   // Races are findings of their own, and explain themselves.
   add_races(report, session, resolve_site);
+  add_tensor_races(report, session, symbolizer);
   // Bad values that the program used, in a run that checked them, explain themselves too.
   add_non_finite(report, session, symbolizer);
+  // A line for each run of the command, with its outcome.
+  add_passes(report, session, analysis, testimony);
   // Sources that were written since the run: their text is left out.
   note_changed_sources(report);
   return report;

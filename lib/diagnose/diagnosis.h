@@ -18,6 +18,7 @@
 #include "diagnose/facts/argument.h"
 #include "diagnose/facts/hang.h"
 #include "diagnose/facts/location.h"
+#include "diagnose/facts/origin.h"
 #include "diagnose/facts/relation.h"
 #include "sass/failing_address.h"
 #include "session/session.h"
@@ -206,6 +207,7 @@ struct ResolvedAccess {
   std::string kernel, mangled;                    // of kernels
   session::RaceMode mode = session::RaceMode::unknown;
   std::uint64_t stream = 0;
+  bool on_host = false;  // the program's own code on the CPU: no stream's
   std::uint64_t begin = 0, end = 0;
   bool exact = false;      // false: a kernel was given `begin`; how far it goes is not known
   std::string op, schema;  // "aten::add_.Tensor"; empty: not known
@@ -216,6 +218,12 @@ struct ResolvedAccess {
   symbolize::SourceStack stack;
 };
 
+// The bytes that both use, of the first to the last one.
+struct RaceOverlap {
+  std::uint64_t begin = 0, end = 0;  // in the first run
+  std::uint64_t bytes = 0;           // in common; fewer than the range has where it has gaps
+};
+
 // Two operations on streams that nothing orders. The later one is the finding's own line.
 struct ResolvedRace {
   std::vector<ResolvedAccess> accesses;  // two, in the order of issue
@@ -224,6 +232,7 @@ struct ResolvedRace {
   bool possible = false;                 // not certain; the finding's `because` says why
   std::uint64_t times = 1;
   std::optional<PointedMemory> allocation;
+  std::optional<RaceOverlap> overlap;  // of the two tensors; nothing: not known
 };
 
 // Why it failed, as a rule knows it from this finding's facts.
@@ -313,6 +322,7 @@ struct Finding {
   std::vector<CandidateLine> candidates;
   std::size_t unlisted = 0;
   std::vector<Argument> arguments;
+  std::optional<Origin> origin;
   std::optional<Inputs> inputs;
   std::vector<Watched> watched;            // the latest last
   std::uint64_t watched_milliseconds = 0;  // what reading them had taken

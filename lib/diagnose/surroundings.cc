@@ -76,8 +76,8 @@ std::string dump_text(const session::Pass& device, DumpState state, const symbol
 class PassLines {
  public:
   PassLines(const session::Session& session, const analyse::Analysis& analysis,
-            const symbolize::DeviceTestimony& testimony)
-      : session_(session), analysis_(analysis), testimony_(testimony) {}
+            const symbolize::DeviceTestimony& testimony, const std::vector<Finding>& findings)
+      : session_(session), analysis_(analysis), testimony_(testimony), findings_(findings) {}
 
   PassLine line(std::size_t index) const {
     const session::Pass& pass = session_.manifest.passes[index];
@@ -110,7 +110,13 @@ class PassLines {
     if (analysis_.first_grade) {
       return std::string(word(*analysis_.first_grade)) + (!testimony_.of_first_run.empty() ? ", core dump read" : "");
     }
-    return session_.races && !session_.races->found.empty() ? races_text(session_.races) : "nothing found";
+    if (session_.races) return session_.races->found.empty() ? "nothing found" : races_text(session_.races);
+    const auto count = [&](analyse::Kind kind) {
+      return std::count_if(findings_.begin(), findings_.end(), [&](const Finding& each) { return each.kind == kind; });
+    };
+    if (count(analyse::Kind::non_finite) > 0) return "NaN found";
+    const auto races = count(analyse::Kind::stream_race);
+    return races == 0 ? "nothing found" : fmt::format("{} race{}", races, races == 1 ? "" : "s");
   }
 
   void add_outcome(const session::Pass& pass, std::size_t index, PassLine& line) const {
@@ -121,6 +127,8 @@ class PassLines {
         return add_memory(pass, index, line);
       case session::PassKind::races:
         return add_races(pass, index, line);
+      case session::PassKind::origin:
+        return add_origin(index, line);
       case session::PassKind::eager:
         return add_eager(pass, index, line);
       case session::PassKind::sanitize:
@@ -140,6 +148,16 @@ class PassLines {
       line.dump = dump_state(pass, testimony_);
       line.outcome = dump_text(pass, line.dump, testimony_);
     }
+  }
+
+  void add_origin(std::size_t index, PassLine& line) const {
+    const auto& rerun = processes(index);
+    const bool told = std::any_of(rerun.begin(), rerun.end(), [](const session::Process& process) {
+      return std::any_of(process.deliveries.begin(), process.deliveries.end(), [](const session::Delivery& delivery) {
+        return delivery.origin && !delivery.origin->steps.empty();
+      });
+    });
+    line.outcome = told ? "traced" : "nothing traced";
   }
 
   void add_memory(const session::Pass& pass, std::size_t index, PassLine& line) const {
@@ -186,6 +204,7 @@ class PassLines {
   const session::Session& session_;
   const analyse::Analysis& analysis_;
   const symbolize::DeviceTestimony& testimony_;
+  const std::vector<Finding>& findings_;
 };
 
 }  // namespace
@@ -225,7 +244,7 @@ void add_processes(Diagnosis& report, const session::Session& session) {
 
 void add_passes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                 const symbolize::DeviceTestimony& testimony) {
-  const PassLines lines(session, analysis, testimony);
+  const PassLines lines(session, analysis, testimony, report.findings);
   for (std::size_t i = 0; i < session.manifest.passes.size(); ++i) report.passes.push_back(lines.line(i));
 }
 

@@ -14,6 +14,7 @@ namespace cudadiag::diagnose {
 
 std::string_view word(analyse::Grade grade);
 std::string_view word(analyse::Verdict verdict);
+std::string_view word(session::DeliveredOrigin::Role role);
 std::string_view word(analyse::Kind kind);
 
 std::string_view word(sass::AccessKind kind);

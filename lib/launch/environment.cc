@@ -112,7 +112,7 @@ std::vector<std::string> environment_with(const std::vector<Variable>& changes) 
     const auto changed = [&](const Variable& change) { return change.name == name; };
     // Our target must not see the settings that an outer launcher made for its own.
     if (name == names::kArena || name == names::kSession || name == names::kWindow || name == names::kValues ||
-        name == names::kNans) {
+        name == names::kNans || name == names::kOrigins || name == names::kTensorRaces) {
       continue;
     }
     if (std::none_of(changes.begin(), changes.end(), changed)) result.emplace_back(text);

@@ -18,6 +18,7 @@
 #include "report/blame_text.h"
 #include "report/device_text.h"
 #include "report/memory_text.h"
+#include "report/origin_text.h"
 #include "report/race_text.h"
 #include "report/stack_text.h"
 #include "symbolize/pseudo_files.h"
@@ -52,6 +53,7 @@ class FindingText {
     excerpt();
     eager();
     why();
+    if (finding_.origin) add("Origin", origin_lines(*finding_.origin, directory_), 1, 3);
     access();
     if (verbose_)
       add("Grade", {fmt::format("{}: {}", diagnose::word(finding_.grade), diagnose::meaning(finding_.grade))}, 1, 0,

@@ -128,6 +128,22 @@ Json of(const diagnose::Argument& argument) {
           {"allocation", argument.allocation ? of(*argument.allocation) : Json(nullptr)}};
 }
 
+Json of(const diagnose::Origin& origin) {
+  Json steps = Json::array();
+  for (const diagnose::OriginStep& step : origin.steps) {
+    Json json = of(step.location);
+    json.update({{"role", diagnose::word(step.role)},
+                 {"operator", text_or_null(step.op)},
+                 {"value", number_or_null(step.value)},
+                 {"index", steps.empty() ? Json(origin.index) : Json::array()},
+                 {"batch", value_or_null(step.batch)},
+                 {"sample", value_or_null(step.sample)},
+                 {"grade", diagnose::word(origin.grade)}});
+    steps.push_back(std::move(json));
+  }
+  return steps;
+}
+
 Json of(const diagnose::Watched& watched) {
   return {{"file", text_or_null(watched.location.file)},
           {"line", line_or_null(watched.location.line)},
@@ -199,12 +215,16 @@ Json of(const diagnose::ResolvedAccess& access) {
       {"operation", word(access.operation)},
       {"kernel", text_or_null(access.kernel)},
       {"mode", word(access.mode)},
-      {"stream", address(access.stream)},
+      {"stream", access.on_host ? Json(nullptr) : Json(address(access.stream))},
       {"range", {address(access.begin), address(access.end)}},
       {"exact", access.exact},
       {"graph_node", access.graph_node > 0 ? Json(access.graph_node) : Json(nullptr)},
       {"location", of(access.location)},
       {"stack", {{"python", array_of(access.stack.python, each)}, {"native", array_of(access.stack.native, each)}}}};
+}
+
+Json of(const diagnose::RaceOverlap& overlap) {
+  return {{"range", {address(overlap.begin), address(overlap.end)}}, {"bytes", overlap.bytes}};
 }
 
 Json of(const diagnose::Cause& cause) {
@@ -269,9 +289,11 @@ Json of(const diagnose::Finding& finding) {
       {"related", array_of(finding.related, each)},
       {"launch", finding.launch ? of(*finding.launch) : Json(nullptr)},
       {"arguments", array_of(finding.arguments, each)},
+      {"origin", finding.origin ? of(*finding.origin) : Json::array()},
       {"watched", array_of(finding.watched, each)},
       {"inputs", finding.inputs ? of(*finding.inputs) : Json(nullptr)},
       {"memory_use", finding.memory_use ? of(*finding.memory_use) : Json(nullptr)},
+      {"overlap", finding.race && finding.race->overlap ? of(*finding.race->overlap) : Json(nullptr)},
       {"accesses", finding.race ? array_of(finding.race->accesses, each) : Json::array()},
       {"stack", {{"python", array_of(finding.stack.python, each)}, {"native", array_of(finding.stack.native, each)}}},
       {"device", finding.device ? of(*finding.device) : Json(nullptr)},

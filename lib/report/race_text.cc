@@ -28,13 +28,13 @@ std::string bytes(const diagnose::ResolvedAccess& access) {
 }
 
 std::string what(const diagnose::ResolvedAccess& access, bool verbose) {
-  std::string text(word(access.operation));
+  std::string text(access.on_host ? "operator" : word(access.operation));
   if (!access.kernel.empty()) {
     text += " " + base::printable(verbose ? access.kernel : diagnose::short_kernel_name(access.kernel, kKernelColumns));
   }
   if (access.graph_node > 0) text += fmt::format(" (node {} of a graph)", access.graph_node);
-  const bool says =
-      access.operation == Work::kernel || access.operation == Work::copy || access.operation == Work::memset;
+  const bool says = access.on_host || access.operation == Work::kernel || access.operation == Work::copy ||
+                    access.operation == Work::memset;
   if (says)
     text += access.mode == RaceMode::unknown ? ", may write" : access.mode == RaceMode::read ? ", reads" : ", writes";
   return text;
@@ -42,7 +42,8 @@ std::string what(const diagnose::ResolvedAccess& access, bool verbose) {
 
 std::vector<std::string> lines_of(const diagnose::ResolvedAccess& access, const std::string& directory, bool verbose) {
   std::vector<std::string> lines = {diagnose::place(access.location, directory)};
-  lines.push_back(what(access, verbose) + "  " + bytes(access) + "  " + diagnose::stream_name(access.stream));
+  lines.push_back(what(access, verbose) + "  " + bytes(access) + "  " +
+                  (access.on_host ? "the host" : diagnose::stream_name(access.stream)));
   if (verbose && !access.schema.empty()) lines.push_back(base::printable(access.schema));
   if (!verbose) {
     std::string callers;
@@ -142,6 +143,14 @@ void add_race(Page& page, const diagnose::Finding& finding, const std::string& d
     add("", {"        " + changed}, 1, 0);
   add("Why", {base::printable(finding.text)}, 1, 0, Wide::wraps, Topic::cause);
   if (std::vector<std::string> tensors = race_tensors(race); !tensors.empty()) add("Tensor", std::move(tensors), 1, 5);
+  if (race.overlap && race.overlap->bytes > 0) {
+    const diagnose::RaceOverlap& overlap = *race.overlap;
+    const std::uint64_t range = overlap.end - overlap.begin;
+    std::string text =
+        fmt::format("both use {} B at {:#x}..{:#x}", diagnose::thousands(overlap.bytes), overlap.begin, overlap.end);
+    if (range > overlap.bytes) text += fmt::format(", of {} B there", diagnose::thousands(range));
+    add("Bytes", {text}, 1, 5);
+  }
   const Wide stack = verbose ? Wide::stays : Wide::wraps;
   add("First", lines_of(race.accesses[0], directory, verbose), 2, 3, stack);
   add("Then", lines_of(race.accesses[1], directory, verbose), 2, 3, stack);

@@ -84,10 +84,10 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   }
   if (report.findings.front().race && first_rerun) {
     const auto& accesses = report.findings.front().race->accesses;
-    const bool python = std::any_of(accesses.begin(), accesses.end(), [](const diagnose::ResolvedAccess& access) {
-      return access.location.language == symbolize::Language::python;
+    const bool nameless = std::any_of(accesses.begin(), accesses.end(), [](const diagnose::ResolvedAccess& access) {
+      return access.location.language == symbolize::Language::python && !access.tensor;
     });
-    if (python) {
+    if (nameless) {
       section.lines.push_back(base::printable(
           fmt::format("{}  # names the tensors, in {}", bisect(), roughly(report.passes.front().seconds))));
     }

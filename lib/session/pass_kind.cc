@@ -5,7 +5,7 @@
 namespace cudadiag::session {
 namespace {
 
-constexpr base::Words<PassKind, 7> kKinds = {{
+constexpr base::Words<PassKind, 8> kKinds = {{
     {PassKind::record, "record"},
     {PassKind::confirm, "confirm"},
     {PassKind::device, "device"},
@@ -13,6 +13,7 @@ constexpr base::Words<PassKind, 7> kKinds = {{
     {PassKind::sanitize, "sanitize"},
     {PassKind::memory, "memory"},
     {PassKind::races, "races"},
+    {PassKind::origin, "origin"},
 }};
 
 constexpr base::Words<CutShort, 5> kReasons = {{

@@ -15,6 +15,7 @@ enum class PassKind {
   sanitize,  // under compute-sanitizer
   memory,    // asks PyTorch's allocator
   races,     // looks for the tensors that race
+  origin,    // traces a bad value back
   other,     // of a manifest that this program does not know
 };
 

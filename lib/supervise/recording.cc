@@ -79,7 +79,7 @@ Recording::Recording(const RecordingOptions& options)
   manifest_ = first_manifest(options, now);
   open_places(now);
   if (refusal_) return;
-  options_.nans ? choose_nans_variables() : choose_variables();
+  options_.runs_python() ? choose_python_variables() : choose_variables();
 }
 
 void Recording::open_places(std::time_t now) {
@@ -115,12 +115,12 @@ void Recording::open_memory() {
   }
 }
 
-void Recording::choose_nans_variables() {
+void Recording::choose_python_variables() {
   if (!writer_) {
     refusal_ = no_session_;
     return;
   }
-  auto variables = start_of_nans(*options_.nans, *writer_);
+  auto variables = options_.nans ? start_of_nans(*options_.nans, *writer_) : start_of_tensor_races(*writer_);
   if (auto* failure = std::get_if<base::Error>(&variables)) {
     refusal_ = std::move(*failure);
   } else {
@@ -174,7 +174,7 @@ void Recording::read_areas() {
   session_.races = races_;
   session_.processes = read_processes(arena(), writer(), session_);
   if (writer_ && options_.full_log) session::attach_logs(writer_->pass_folder(), session_.processes);
-  if (writer_ && (options_.nans || !options_.watch.empty()))
+  if (writer_ && (options_.runs_python() || !options_.watch.empty()))
     session::attach_deliveries(writer_->pass_folder(), session_.processes);
   const double start = std::chrono::duration<double>(started_at_.time_since_epoch()).count();
   for (session::Manifest* manifest : {&manifest_, &session_.manifest}) {

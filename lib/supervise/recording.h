@@ -16,7 +16,7 @@
 #include "launch/process.h"
 #include "session/session_writer.h"
 #include "supervise/full_log.h"
-#include "supervise/nans_start.h"
+#include "supervise/python_start.h"
 
 namespace cudadiag::supervise {
 
@@ -28,7 +28,11 @@ struct RecordingOptions {
   std::vector<std::string> watch;   // lines of Python whose latest values are kept, FILE:LINE
   std::string window;               // what this run waits for (wire/rerun/window.h); empty: nothing
   bool full_log = false;            // every operation is kept
-  std::optional<NansOptions> nans;  // operators are checked, and nothing else is recorded
+  std::optional<NansOptions> nans;  // PyTorch's operators are checked, and nothing else is recorded
+  bool tensor_races = false;        // likewise for races between their tensors
+
+  // Code of ours runs in the command's Python, in the place of the recorder.
+  bool runs_python() const { return nans.has_value() || tensor_races; }
 };
 
 struct RunEnd {
@@ -114,7 +118,7 @@ class Recording {
   void open_folder(std::time_t now);
   void open_memory();
   void choose_variables();
-  void choose_nans_variables();
+  void choose_python_variables();
   double seconds_so_far() const;
   void read_areas();
   std::optional<base::Error> store_recording();

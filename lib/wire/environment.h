@@ -20,6 +20,10 @@ inline constexpr const char* kWindow = "CUDADIAG_WINDOW";
 inline constexpr const char* kValues = "CUDADIAG_VALUES";
 // The checks of `cudadiag nans`, comma-separated: also-inf, blocking, history=N (lib/python/cudadiag_hook/nans.py).
 inline constexpr const char* kNans = "CUDADIAG_NANS";
+// In a rerun that traces bad values: the seconds that it may take (lib/python/cudadiag_hook/origins.py).
+inline constexpr const char* kOrigins = "CUDADIAG_ORIGINS";
+// In a run of `cudadiag races --tensors`: "on".
+inline constexpr const char* kTensorRaces = "CUDADIAG_TENSOR_RACES";
 // Comma-separated: markers=sparse|dense|off, python=on|off, native=on|off, races=on|off, watch=cupti|hooks.
 inline constexpr const char* kRecord = "CUDADIAG_RECORD";
 // Colon-separated paths of libcupti to try when the process has none loaded, best first.

@@ -35,6 +35,7 @@ import sessions
 import shapes
 import survival
 import targets
+import tensors
 import terminal
 import unasked
 import unrecorded
@@ -44,7 +45,8 @@ import witnesses
 from harness import Machine, expect, expect_in
 
 ROOMS = (backward_passes, cases, command_line, documents, eager, ends, full_log, hangs, isolation, lines, memory, nans, pages, processes,
-         python_package, races, recipes, reruns, scarcity, sessions, shapes, survival, terminal, unasked, unrecorded, values, ways, witnesses)
+         python_package, races, recipes, reruns, scarcity, sessions, shapes, survival, tensors, terminal, unasked, unrecorded, values,
+         ways, witnesses)
 
 
 def check_target(machine, name):

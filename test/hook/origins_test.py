@@ -2,19 +2,15 @@
 """Where a bad element came from, by CPU tensors; skips aloud (77) where PyTorch is missing."""
 import inspect
 import io
-import sys
 import threading
 import unittest
 
-from hook import Hook
+from hook import Hook, need_pytorch
 
-try:
-    import numpy
-    import torch
-    import torch.utils.data
-except ImportError:
-    print("skipped: this Python has no PyTorch")
-    sys.exit(77)
+need_pytorch()
+import numpy
+import torch
+import torch.utils.data
 
 hook = Hook()
 package = hook.load()

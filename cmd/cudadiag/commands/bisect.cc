@@ -232,7 +232,8 @@ std::string more_to_ask_for(const analyse::Analysis& analysis, const session::Ma
   constexpr std::pair<const char*, bool supervise::RerunOptions::*> kOptions[] = {
       {"--sanitize", &supervise::RerunOptions::sanitize},
       {"--cross-check", &supervise::RerunOptions::cross_check},
-      {"--save-inputs", &supervise::RerunOptions::save_inputs}};
+      {"--save-inputs", &supervise::RerunOptions::save_inputs},
+      {"--origin", &supervise::RerunOptions::origin}};
   std::string names;
   for (const auto& [name, option] : kOptions) {
     supervise::RerunOptions only;
@@ -349,6 +350,9 @@ void add_bisect(CLI::App& app, int& status) {
   add_verbosity(command, bisect->verbosity);
   add_foreign(command, bisect->foreign, "run the command of a session of another user or host, too");
   add_reruns(command, bisect->rerun);
+  command->add_flag("--origin", bisect->rerun.origin, "trace the bad value of a PyTorch operator to where it came from")
+      ->excludes(command->get_option("--no-values"))
+      ->group("More evidence from reruns");
   add_code_rules(command);
   add_windows(command, *bisect);
   name_page(command);

@@ -16,7 +16,11 @@ void add_races(CLI::App& app, int& status) {
   add_verbosity(command, races->verbosity);
   add_recording(command, races->recording.record);
   add_full_log(command, races->recording.full_log);
-  add_stop_on_race(command, races->stop_on_race);
+  auto* stop = add_stop_on_race(command, races->stop_on_race);
+  command
+      ->add_flag("--tensors", races->recording.tensor_races,
+                 "compare the bytes of PyTorch's tensors, by its operators instead of by CUDA calls")
+      ->excludes(stop);
   add_rerun_mode(command, races->rerun_mode, "name the tensors that race, and confirm a failure, by a rerun");
   add_error_exit_status(command, races->error_exit_status);
   add_json_file(command, races->json);
@@ -25,6 +29,10 @@ void add_races(CLI::App& app, int& status) {
   name_page(command);
   command->callback([races, &status, command] {
     races->recording.code_rules = code_rules(*command);
+    if (races->recording.tensor_races) {
+      races->rerun_mode = RerunMode::never;
+      races->recording.record.races = races->tell_no_race = false;
+    }
     status = run(*races);
   });
 }

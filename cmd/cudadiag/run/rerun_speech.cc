@@ -31,6 +31,8 @@ const char* doing(PassKind kind) {
       return "asking who holds the memory";
     case PassKind::races:
       return "looking for the racing tensors";
+    case PassKind::origin:
+      return "tracing the bad value";
     default:
       return "confirming";
   }
@@ -49,6 +51,8 @@ std::string purpose(const RerunSpec& spec) {
       return "asks PyTorch's allocator";
     case PassKind::races:
       return "looks who uses the racing memory";
+    case PassKind::origin:
+      return "traces where the bad value came from";
     default:
       return fmt::format("waits for {}{}", spec.waits, spec.without_values ? ", and takes no values" : "");
   }

@@ -123,6 +123,7 @@ void RunReport::tell_end(const supervise::RunEnd& end, bool may_have_kept) {
   const std::vector<analyse::Note>& notes = report().notes;
   if (const analyse::Note* note = find_note(notes, analyse::NoteCode::outlived)) say(note->text + no_longer_sought());
   if (options_.recording.nans) return tell_no_nan(recording_, report(), options_.verbosity);
+  if (options_.recording.tensor_races) return tell_no_tensor_race(recording_, report(), options_.verbosity);
   const bool nothing_recorded = !findings_ && explain_silence(recording_, options_, end, report());
   if (may_have_kept) {
     for (const std::string& sentence : supervise::silent_lines(options_.recording.watch, recording_.session())) {

@@ -99,8 +99,11 @@ bool explain_silence(const supervise::Recording& recording, const RunOptions& op
   return tell_why_no_process(), true;
 }
 
-void tell_no_nan(const supervise::Recording& recording, const diagnose::Diagnosis& report,
-                 report::Verbosity verbosity) {
+namespace {
+
+// For a run that followed the operators of PyTorch.
+void tell_nothing_found(const supervise::Recording& recording, const diagnose::Diagnosis& report,
+                        report::Verbosity verbosity, const char* nothing) {
   for (const analyse::Note& note : report.notes) {
     if (note.code == analyse::NoteCode::checks_ended) say(note.text);
   }
@@ -112,7 +115,19 @@ void tell_no_nan(const supervise::Recording& recording, const diagnose::Diagnosi
         "(-I, -E, -S)");
   }
   const std::string where = processes == 1 ? "1 process" : diagnose::thousands(processes) + " processes";
-  say("no NaN was found that the program used; the operators of " + where + " were checked");
+  say(nothing + ("; the operators of " + where) + " were checked");
+}
+
+}  // namespace
+
+void tell_no_nan(const supervise::Recording& recording, const diagnose::Diagnosis& report,
+                 report::Verbosity verbosity) {
+  tell_nothing_found(recording, report, verbosity, "no NaN was found that the program used");
+}
+
+void tell_no_tensor_race(const supervise::Recording& recording, const diagnose::Diagnosis& report,
+                         report::Verbosity verbosity) {
+  tell_nothing_found(recording, report, verbosity, "no race was found between tensors");
 }
 
 void tell_no_race(const session::Races& races, report::Verbosity verbosity) {

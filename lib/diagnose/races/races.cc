@@ -11,6 +11,7 @@
 #include "diagnose/dialect.h"
 #include "diagnose/lines/changed_sources.h"
 #include "diagnose/races/race_tensors.h"
+#include "diagnose/races/strided_overlap.h"
 #include "diagnose/stream_name.h"
 #include "diagnose/words.h"
 #include "session/processes.h"
@@ -38,7 +39,8 @@ struct Judged {
   session::Race race;
   NamedAccess first, second;
   bool first_by_schema = false, second_by_schema = false;
-  std::string rerun;  // that it did not show it; empty: it did, or there was none
+  std::string rerun;                     // that it did not show it; empty: it did, or there was none
+  std::optional<RaceOverlap> overlap{};  // of the two tensors
 
   bool by_schema() const { return first_by_schema || second_by_schema; }
 };
@@ -50,12 +52,23 @@ bool judge(session::RaceAccess& access, const NamedAccess& name) {
   return true;
 }
 
+// Nothing: not known of both.
+std::optional<RaceOverlap> overlap_of(const NamedAccess& a, const NamedAccess& b) {
+  if (!a.tensor || !b.tensor) return std::nullopt;
+  const auto first = strided_bytes(*a.tensor), second = strided_bytes(*b.tensor);
+  return first && second ? overlap(*first, *second) : std::nullopt;
+}
+
+// Two views of one memory that have no byte in common.
+bool is_apart(const Judged& judged) { return judged.overlap && judged.overlap->bytes == 0; }
+
 Judged judged(const session::Race& race, const Process& process, RaceTensors& tensors) {
   Judged to{race, {}, {}, false, false, ""};
   if (!tensors.made()) return to;
   if (auto pair = tensors.find(race, process)) {
     to.first = std::move(pair->first);
     to.second = std::move(pair->second);
+    to.overlap = overlap_of(to.first, to.second);
     to.first_by_schema = judge(to.race.first, to.first);
     to.second_by_schema = judge(to.race.second, to.second);
     const auto one = [&](RaceMode mode) { return to.race.first.mode == mode || to.race.second.mode == mode; };
@@ -94,6 +107,7 @@ class RaceBuilder {
     race.accesses = {access(from_.first, judged_.first, judged_.first_by_schema),
                      access(from_.second, judged_.second, judged_.second_by_schema)};
     race.rerun = judged_.rerun;
+    race.overlap = judged_.overlap;
     lead();
     drop_changed_sources(finding_, process_.record, heard_until(process_.record));
     if (from_.bytes != 0) allocation();
@@ -330,13 +344,15 @@ void add_races(Diagnosis& report, const session::Session& session, const Resolve
     add(found, RaceBuilder(judged, process, resolve, !report.torch.empty()).build(session.manifest.host));
   };
   RaceTensors tensors(session, resolve);
-  std::uint64_t dismissed = 0, settled = 0;
+  std::uint64_t dismissed = 0, apart = 0, settled = 0;
   for (const session::Race& race : session.races->found) {
     const Process* process = process_of(session.processes, race.pid);
     if (process == nullptr) continue;
     const Judged now = judged(race, *process, tensors);
     // The other races that it represents were not judged.
-    if (only_reads(now) && race.possible && !race.several) {
+    if (is_apart(now) && race.possible && !race.several) {
+      ++apart;
+    } else if (only_reads(now) && race.possible && !race.several) {
       ++dismissed;
     } else {
       tell(now, *process);
@@ -359,6 +375,11 @@ void add_races(Diagnosis& report, const session::Session& session, const Resolve
         {analyse::NoteCode::races_dismissed, fmt::format("{} possible race{} none: by the schemas of their operators, "
                                                          "both sides read",
                                                          dismissed, dismissed == 1 ? " is" : "s are")});
+  }
+  if (apart > 0) {
+    report.notes.push_back({analyse::NoteCode::races_dismissed,
+                            fmt::format("{} possible race{} none: the tensors of both sides have no byte in common",
+                                        apart, apart == 1 ? " is" : "s are")});
   }
   std::stable_partition(found.begin(), found.end(), [](const Finding& finding) { return !finding.race->possible; });
   if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;

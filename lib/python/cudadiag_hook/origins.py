@@ -25,7 +25,7 @@ MOST_WRITERS = 256  # of one storage
 MOST_TOLD = 16
 MOST_FRAMES = 24
 
-# Of these parameters an operator's result has no elements: they choose.
+# These parameters choose elements, and give none to the operator's result.
 CHOOSERS = ("index", "indices", "mask", "condition")
 OVERWRITTEN = ("copy_", "fill_", "zero_", "random_", "uniform_", "normal_")  # without being read
 # Their second results are indices.
@@ -100,7 +100,7 @@ class Origins(Listener):
             kept.least, kept.greatest = extremes(tensor)
             kept.given = [each for each in (*args, *kwargs.values()) if type(each) in (int, float)]
             kept.is_index = number == 1 and facts.own and facts.name in INDEX_RESULTS
-            # Of the latest alone nothing could be dropped: their chains end here.
+            # Memory is bounded: from here on, chains end.
             kept.inputs = inputs[0] if inputs is not None and self.kept < MOST_RESULTS else None
             self.kept += 1
             self.writers.write(tensor, kept)

@@ -45,6 +45,7 @@ class Facts:
         self.enters = False  # entries.Entry does
         self.has_bounds = rule_for(self.operator) is not None
         self.lifts = self.own and self.name == "lift_fresh"
+        self.is_view = bool(getattr(function, "is_view", False))
         self.makes_nothing = not self.written and not self.fresh and not self.lifts
         self.uninitialised = self.own and self.name in UNINITIALISED
         self.looks = self.own and self.name in LOOKS

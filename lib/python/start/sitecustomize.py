@@ -1,4 +1,5 @@
-# Starts the hook in each Python process of `cudadiag nans`. The launcher writes this file, and load.py and the package as
+# Starts the hook in each Python process of `cudadiag nans`, of `races --tensors`, and of a rerun
+# that traces bad values. The launcher writes this file, and load.py and the package as
 # plain text, to a folder of the session that is the first of PYTHONPATH. The program's own sitecustomize is imported
 # afterwards, in the place of this one.
 import os
@@ -41,7 +42,10 @@ def start(folder):
         if name.endswith(".txt") and name != "load.txt":
             names["sources"][name[:-len(".txt")]] = read(folder + "/" + name)
     exec(compile(read(folder + "/load.txt"), "<cudadiag>", "exec"), names)
-    names["package"].nans.start(os.environ.get("CUDADIAG_NANS", ""))
+    for name, variable in (("nans", "CUDADIAG_NANS"), ("origins", "CUDADIAG_ORIGINS"),
+                           ("tensor_races", "CUDADIAG_TENSOR_RACES")):
+        if variable in os.environ:
+            getattr(names["package"], name).start(os.environ[variable])
 
 
 def import_the_programs_own(folder):

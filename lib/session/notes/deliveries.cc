@@ -27,7 +27,7 @@ constexpr base::Words<ValueOrigin, 3> kOrigins = {{
     {ValueOrigin::kernel, "kernel"},
 }};
 
-constexpr base::Words<DeliveryKind, 11> kDeliveries = {{
+constexpr base::Words<DeliveryKind, 13> kDeliveries = {{
     {DeliveryKind::call, "operator"},
     {DeliveryKind::results, "results"},
     {DeliveryKind::line, "line"},
@@ -37,6 +37,8 @@ constexpr base::Words<DeliveryKind, 11> kDeliveries = {{
     {DeliveryKind::memory, "memory"},
     {DeliveryKind::untold, "untold"},
     {DeliveryKind::non_finite, "non_finite"},
+    {DeliveryKind::origin, "origin"},
+    {DeliveryKind::race, "race"},
     {DeliveryKind::note, "note"},
     {DeliveryKind::checking, "checking"},
 }};
@@ -153,13 +155,57 @@ Value value_of_word(const Json& object, const char* key, std::initializer_list<s
   return words.begin()->second;
 }
 
+std::vector<DeliveredFrame> frames(const Json& from, const char* key) {
+  const auto it = from.find(key);
+  return it != from.end() && it->is_array() ? frames_of(*it) : std::vector<DeliveredFrame>();
+}
+
+DeliveredOrigin origin_of(const Json& object) {
+  using Role = DeliveredOrigin::Role;
+  DeliveredOrigin origin;
+  origin.index = integers_of(object, "index");
+  origin.value = number_of(object, "value");
+  origin.certain = bool_of(object, "certain");
+  origin.stack = frames(object, "stack");
+  const auto steps = object.find("origin");
+  if (steps == object.end() || !steps->is_array()) return origin;
+  for (const Json& step : *steps) {
+    if (!step.is_object() || origin.steps.size() == kMostStacks) break;
+    origin.steps.push_back(
+        {value_of_word<Role>(
+             step, "role",
+             {{"made", Role::made}, {"passed", Role::passed}, {"copied", Role::copied}, {"loaded", Role::loaded}}),
+         short_text_of(step, "operator"), number_of(step, "value"), integer_of<std::int64_t>(step, "batch"),
+         integer_of<std::int64_t>(step, "sample"), frames(step, "stack")});
+  }
+  return origin;
+}
+
+DeliveredRace::Access race_access_of(const Json& object, const char* key) {
+  DeliveredRace::Access access;
+  const auto it = object.find(key);
+  if (it == object.end() || !it->is_object()) return access;
+  access.op = short_text_of(*it, "operator");
+  access.tensor = value_of(*it);
+  access.stream = integer_of<std::uint64_t>(*it, "stream").value_or(0);
+  access.on_host = bool_of(*it, "on_host");
+  access.stack = frames(*it, "stack");
+  return access;
+}
+
+DeliveredRace race_of(const Json& object) {
+  const auto count = [&](const char* key) { return integer_of<std::uint64_t>(object, key).value_or(0); };
+  return {race_access_of(object, "first"),
+          race_access_of(object, "second"),
+          bool_of(object, "waited_before"),
+          count("begin"),
+          count("end"),
+          count("bytes")};
+}
+
 DeliveredNonFinite non_finite_of(const Json& object) {
   using State = DeliveredNonFinite::State;
   using Role = DeliveredNonFinite::Role;
-  const auto frames = [](const Json& from, const char* key) {
-    const auto it = from.find(key);
-    return it != from.end() && it->is_array() ? frames_of(*it) : std::vector<DeliveredFrame>();
-  };
   DeliveredNonFinite found;
   found.state = value_of_word<State>(object, "state",
                                      {{"candidate", State::candidate},
@@ -235,6 +281,14 @@ std::optional<Delivery> parse(std::string_view text) {
     for (const Json& stack : *stacks) {
       if (stack.is_array() && delivery.stacks.size() < kMostStacks) delivery.stacks.push_back(frames_of(stack));
     }
+    return delivery;
+  }
+  if (delivery.kind == DeliveryKind::race) {
+    delivery.race = race_of(object);
+    return delivery;
+  }
+  if (delivery.kind == DeliveryKind::origin) {
+    delivery.origin = origin_of(object);
     return delivery;
   }
   if (delivery.kind == DeliveryKind::non_finite) delivery.non_finite = non_finite_of(object);

@@ -79,6 +79,39 @@ struct DeliveredNonFinite {
   std::vector<DeliveredFrame> infinite_stack;
 };
 
+// Where an element came from that an operator was given outside of its bound.
+struct DeliveredOrigin {
+  enum class Role { made, passed, copied, loaded };
+  struct Step {
+    Role role = Role::made;
+    std::string op;                               // "aten::remainder.Scalar", "DataLoader"
+    std::optional<DeliveredValue::Number> value;  // nothing: it was another one there, or that is not known
+    std::optional<std::int64_t> batch, sample;    // of a data loader, from 0; the sample's index in the data set
+    std::vector<DeliveredFrame> stack;            // innermost first
+  };
+
+  std::vector<std::int64_t> index;  // of the element in the operator's argument
+  std::optional<DeliveredValue::Number> value;
+  bool certain = false;
+  std::vector<DeliveredFrame> stack;  // of the operator
+  std::vector<Step> steps;            // the origin first, then what carried the element; empty: it is not known
+};
+
+// Two uses of the same bytes that nothing orders, as the operators of a process show them.
+struct DeliveredRace {
+  struct Access {
+    std::string op;  // "aten::add_.Tensor"
+    DeliveredValue
+        tensor;  // `name`: the user's variable; empty: none that the line names. `parameter`: the schema's name
+    std::uint64_t stream = 0;
+    bool on_host = false;               // no stream's: the program's own operator on the CPU
+    std::vector<DeliveredFrame> stack;  // innermost first
+  };
+  Access first, second;        // in the order of issue
+  bool waited_before = false;  // the second one's stream has waited for an earlier point of the first one's
+  std::uint64_t begin = 0, end = 0, bytes = 0;  // in common
+};
+
 enum class DeliveryKind : std::uint8_t {
   other,    // this program does not know the word
   call,     // the operator that the thread calls next
@@ -90,6 +123,8 @@ enum class DeliveryKind : std::uint8_t {
   memory,   // PyTorch's allocator
   untold,   // from here on some calls are left out
   non_finite,
+  origin,    // of a bad value
+  race,      // between two operators
   note,      // a sentence
   checking,  // the process looks for values that are not finite
 };
@@ -118,6 +153,8 @@ struct Delivery {
   std::vector<std::vector<DeliveredFrame>> stacks;
   std::optional<DeliveredMemory> memory;
   std::optional<DeliveredNonFinite> non_finite;
+  std::optional<DeliveredOrigin> origin;
+  std::optional<DeliveredRace> race;
   std::string text;  // of a note; of a check: the version of PyTorch
 };
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "launch/isolation/private_folders.h"
 #include "launch/supervised/supervised.h"
 #include "session/property.h"
+#include "supervise/python_start.h"
 #include "supervise/race_watch.h"
 #include "supervise/recorded_processes.h"
 #include "supervise/reruns/device_pass.h"
@@ -106,8 +108,18 @@ base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session
   return start;
 }
 
-base::Result<Start> start_of(const RerunSpec& spec, const session::Session& session,
-                             const std::filesystem::path& folder) {
+base::Result<Start> tracing_start(const RerunSpec& spec, const session::Session& session,
+                                  session::SessionWriter& writer) {
+  auto variables = start_of_origins(spec.seconds_for_values, writer);
+  if (const auto* failure = std::get_if<base::Error>(&variables)) return *failure;
+  Start start{session.manifest.command, std::move(std::get<std::vector<launch::Variable>>(variables)), std::nullopt};
+  start.variables.push_back({wire::environment::kPass, name_of(spec)});
+  return start;
+}
+
+base::Result<Start> start_of(const RerunSpec& spec, const session::Session& session, session::SessionWriter& writer) {
+  const std::filesystem::path folder = writer.pass_folder();
+  if (spec.kind == PassKind::origin) return tracing_start(spec, session, writer);
   if (spec.kind == PassKind::device) return dumping_start(spec, session, folder);
   if (spec.kind == PassKind::sanitize) return sanitized_start(spec, session, folder);
   return recorded_start(spec, session, folder);
@@ -142,10 +154,9 @@ struct Prepared {
   std::optional<launch::PrivateFolders> folders{};
 };
 
-base::Result<Prepared> prepare(const RerunSpec& spec, const session::Session& session,
-                               const session::SessionWriter& writer) {
+base::Result<Prepared> prepare(const RerunSpec& spec, const session::Session& session, session::SessionWriter& writer) {
   const std::filesystem::path folder = writer.pass_folder();
-  auto made = start_of(spec, session, folder);
+  auto made = start_of(spec, session, writer);
   if (const auto* failure = std::get_if<base::Error>(&made)) return *failure;
   Prepared prepared{std::move(std::get<Start>(made)), input_of(spec), output_of(spec, writer), {}};
   if (!prepared.output.valid()) {
@@ -155,7 +166,9 @@ base::Result<Prepared> prepare(const RerunSpec& spec, const session::Session& se
   start.variables.push_back({"WANDB_MODE", "disabled"});
   // It tells which processes are the rerun's, in a pass without the recorder too.
   const launch::Variable mark = {wire::environment::kSession, folder.string()};
-  if (!start.arena) start.variables.push_back(mark);
+  const auto is_marked = [&](const launch::Variable& each) { return each.name == mark.name; };
+  if (!start.arena && std::none_of(start.variables.begin(), start.variables.end(), is_marked))
+    start.variables.push_back(mark);
   launch::SupervisedOptions& options = prepared.options;
   options.input = prepared.input.get();
   options.output = prepared.output.get();
@@ -265,6 +278,7 @@ base::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session
   result.interrupted = relay.interrupted();
   if (races) leavings.take_races(*races, result);
   if (arena != nullptr) leavings.take_recording(*arena, result);
+  if (spec.kind == PassKind::origin) session::attach_deliveries(writer.pass_folder(), result.processes);
   if (spec.kind == PassKind::device) {
     leavings.take_dump(result);
     leavings.take_code(result.pass, relay);

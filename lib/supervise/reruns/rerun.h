@@ -20,6 +20,7 @@ struct RerunSpec {
   session::PassKind kind = session::PassKind::confirm;
   std::string window{};                  // wire/rerun/window.h
   std::string values{};                  // wire/rerun/values.h; empty: none are taken
+  double seconds_for_values = 0;         // of an origin pass: that it may take for them
   bool without_values = false;           // as a rerun that took some may have gone another way for that
   std::string waits{};                   // what it waits for, in words
   std::string sanitizer{};               // path of compute-sanitizer

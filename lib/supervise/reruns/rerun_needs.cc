@@ -31,6 +31,15 @@ bool may_have_inputs(const Analysis& analysis) {
   });
 }
 
+// On a GPU, from Python.
+bool uses_pytorch(const session::ProcessRecord& record) {
+  return session::has(record, session::Property::python) &&
+         std::any_of(record.modules.begin(), record.modules.end(), [](const session::Module& module) {
+           return module.path.find("libc10_cuda") != std::string::npos ||
+                  module.path.find("libtorch_cuda") != std::string::npos;
+         });
+}
+
 template <typename Passes>
 auto* find_unchecked(Passes& passes) {
   const auto found = std::find_if(passes.rbegin(), passes.rend(), [](const auto& pass) { return !pass.dump.empty(); });
@@ -78,12 +87,16 @@ bool wants_dump(const Analysis& analysis, const session::Manifest& manifest) {
 bool wants_memory(const Analysis& analysis, const session::Manifest& manifest) {
   return !was_made(manifest, PassKind::memory) && any_failure(analysis, [](const analyse::Failure& failure) {
     if (failure.kind != analyse::Kind::out_of_memory || failure.reported == nullptr) return false;
-    const auto& modules = failure.process->record.modules;
-    return !analyse::wanted_host_memory(*failure.reported) &&
-           session::has(failure.process->record, session::Property::python) &&
-           std::any_of(modules.begin(), modules.end(), [](const session::Module& module) {
-             return module.path.find("libc10_cuda") != std::string::npos;
-           });
+    return !analyse::wanted_host_memory(*failure.reported) && uses_pytorch(failure.process->record);
+  });
+}
+
+bool wants_origin(const Analysis& analysis, const session::Manifest& manifest, bool asked) {
+  constexpr std::uint32_t kAssert = 710;
+  return !was_made(manifest, PassKind::origin) && any_failure(analysis, [&](const analyse::Failure& failure) {
+    const session::ProcessRecord& record = failure.process->record;
+    if (!is_async(failure) || !session::has(record, session::Property::python)) return false;
+    return asked || failure.code == kAssert;
   });
 }
 
@@ -136,6 +149,7 @@ bool wants_reruns(const Analysis& analysis, const session::Manifest& manifest, c
   return wants_proof(analysis) || (options.save_inputs && may_have_inputs(analysis)) ||
          wants_eager(analysis, manifest) || (options.hang_dump && wants_hang_dump(analysis, manifest)) ||
          (options.device && wants_dump(analysis, manifest)) || (options.values && wants_memory(analysis, manifest)) ||
+         (options.origin && wants_origin(analysis, manifest, true)) ||
          (options.cross_check && find_unchecked(manifest.passes) != nullptr) ||
          (options.sanitize && wants_sanitizer(analysis, manifest));
 }
@@ -143,8 +157,13 @@ bool wants_reruns(const Analysis& analysis, const session::Manifest& manifest, c
 unsigned planned_reruns(const Analysis& analysis, const session::Session& session, const RerunPlan& plan) {
   const session::Manifest& manifest = session.manifest;
   const RerunOptions& options = plan.options;
+  // Whether the report will name a bad value is not known yet: only PyTorch's operators say so.
+  const bool expects_origin = options.origin || any_failure(analysis, [](const analyse::Failure& failure) {
+                                return uses_pytorch(failure.process->record);
+                              });
   const bool wanted[] = {wants_proof(analysis) || options.saved_bytes() > 0,
                          options.values && wants_memory(analysis, manifest),
+                         options.values && wants_origin(analysis, manifest, options.origin) && expects_origin,
                          wants_races(session),
                          wants_eager(analysis, manifest),
                          options.device && wants_dump(analysis, manifest),

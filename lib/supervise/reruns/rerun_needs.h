@@ -25,6 +25,9 @@ bool wants_dump(const analyse::Analysis& analysis, const session::Manifest& mani
 bool wants_hang_dump(const analyse::Analysis& analysis, const session::Manifest& manifest);
 // A call that found no memory of the device, in a process with PyTorch's allocator.
 bool wants_memory(const analyse::Analysis& analysis, const session::Manifest& manifest);
+// A failed assertion in a Python process: operators assert that values are within their bounds. `asked`: any failure of
+// such a process.
+bool wants_origin(const analyse::Analysis& analysis, const session::Manifest& manifest, bool asked);
 // A failure in what torch.compile made of some lines, of which no rerun has shown what they do by themselves.
 bool wants_eager(const analyse::Analysis& analysis, const session::Manifest& manifest);
 // Which tensors race, or whether what could not be judged races.

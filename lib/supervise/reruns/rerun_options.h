@@ -15,6 +15,7 @@ struct RerunOptions {
   bool device = true;                // a pass for a GPU core dump
   bool hang_dump = false;            // likewise of a hang
   bool values = true;                // what the suspects' arguments were
+  bool origin = false;               // a pass that traces bad values, whatever the failure is
   bool save_inputs = false;          // the failing call with its tensors, and a script that makes it again
   unsigned save_limit = 1024;        // MiB that they may have
   bool keep_core = false;            // the dump, however large

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyse/reruns/eager.h"
+#include "diagnose/values/origin.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "supervise/reruns/replay.h"
@@ -32,6 +33,7 @@ constexpr double kSlowest = 3;  // of a rerun, against the first run
 constexpr double kSlowestSanitized = 30;
 constexpr double kStartSeconds = 30;                       // that a rerun may take besides
 constexpr double kValuesSeconds = 10, kValuesShare = 0.2;  // that taking values may take; of the first run
+constexpr double kOriginSeconds = 20, kOriginShare = 4;    // that tracing bad values may take; of the first run
 constexpr double kQuietSeconds = 5;                        // that it may issue nothing besides
 constexpr double kSavingSeconds = 60;                      // if the failing call is saved too
 
@@ -63,6 +65,7 @@ class RerunSequence {
     const session::Manifest& manifest = session_.manifest;
     confirm();
     if (options_.values && continues() && wants_memory(analysis(), manifest)) ask_allocator();
+    if (options_.values && continues() && wants_origin(analysis(), manifest, options_.origin)) trace_origin();
     if (options_.save_inputs && continues()) replay_saved_call();
     if (!plan_.window && continues() && wants_races(session_)) find_racing_tensors();
     if (!plan_.window && continues() && wants_eager(analysis(), manifest)) run_eagerly();
@@ -103,6 +106,16 @@ class RerunSequence {
   void ask_allocator() {
     RerunSpec spec = spec_of(PassKind::memory);
     spec.values = fmt::format("{:.1f}\t0\n0\t0\tmemory\t\t", seconds_for_values());
+    add(spec);
+  }
+
+  // For a cause that names a value, unless it was asked for.
+  void trace_origin() {
+    const auto& findings = state_.diagnosis().findings;
+    if (!options_.origin && std::none_of(findings.begin(), findings.end(), diagnose::names_bad_value)) return;
+    RerunSpec spec = spec_of(PassKind::origin);
+    spec.seconds_for_values = std::max(kOriginSeconds, kOriginShare * expected_seconds(session_));
+    spec.time_limit = options_.time_limit.value_or(spec.time_limit + spec.seconds_for_values);
     add(spec);
   }
 

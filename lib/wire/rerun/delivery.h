@@ -53,6 +53,21 @@
 //    more. A candidate holds unless {"state":"asked", "root":N} follows: the program asked whether it is finite. "asked
 //    last": the program asked shortly before its end, which counts if it ended badly. Unknown members are left out.
 //
+// In a rerun that traces bad values (lib/python/cudadiag_hook/origins.py), also "checking" and "note":
+//
+// {"kind":"origin", "operator":"aten::embedding", "argument":"indices", "index":[33], "value":511, "certain":true,
+//  "stack":[…], "origin":[{"role":"made","operator":"aten::remainder.Scalar","value":511,"stack":[…],
+//  "batch":N,"sample":N},…]}
+//    The operator was given an element outside of its bound. "origin": where that element came from, then what carried
+//    it; empty: it is not known. "value" of a step: the element has it from there on.
+//
+// In a run of `cudadiag races --tensors` (lib/python/cudadiag_hook/tensor_races.py), also "checking" and "note":
+//
+// {"kind":"race", "first":{"operator":"aten::add_.Tensor","parameter":"self","name":"head","view":false,"written":true,
+//  "dtype":…,"device":…,"shape":…,"strides":…,"pointer":N,"bytes":N,"stream":N,"on_host":false,"stack":[…]},
+//  "second":{…}, "waited_before":false, "begin":N, "end":N, "bytes":N}
+//    Two operators use the same bytes, and nothing orders them: so many from begin to end.
+//
 // The file is named as CPython names it. Members of an argument are those of diagnose::Argument; unknown ones are left
 // out.
 #pragma once

@@ -165,3 +165,40 @@ TEST_CASE("a value that is not finite is read with its places") {
   REQUIRE(value.infinite_stack.size() == 1);
   CHECK(value.infinite_stack[0].file == "c.py");
 }
+
+TEST_CASE("the origin of a bad value is read with its steps") {
+  const auto deliveries =
+      read(R"(7 900 {"kind":"origin","operator":"aten::embedding","argument":"indices","index":[33],"value":511,)"
+           R"("certain":true,"stack":[["a.py",9,"f"]],"origin":[{"role":"loaded","operator":"DataLoader","value":511,)"
+           R"("batch":2,"sample":90,"stack":[["b.py",4,"g"]]},{"role":"passed","operator":"aten::add"},7]})"
+           "\n"
+           R"(7 901 {"kind":"origin","origin":3})"
+           "\n");
+  REQUIRE(deliveries.size() == 2);
+  REQUIRE(deliveries[0].origin);
+  const DeliveredOrigin& origin = *deliveries[0].origin;
+  CHECK(origin.certain);
+  CHECK(origin.index == std::vector<std::int64_t>{33});
+  REQUIRE(origin.steps.size() == 2);
+  CHECK(origin.steps[0].role == DeliveredOrigin::Role::loaded);
+  CHECK((origin.steps[0].batch == 2 && origin.steps[0].sample == 90));
+  CHECK(origin.steps[0].stack.at(0).line == 4);
+  CHECK(origin.steps[1].role == DeliveredOrigin::Role::passed);
+  CHECK_FALSE(origin.steps[1].value);
+  CHECK(deliveries[1].origin->steps.empty());
+}
+
+TEST_CASE("a race between tensors is read with both of its sides") {
+  const auto deliveries = read(
+      R"(7 900 {"kind":"race","first":{"operator":"aten::add_","name":"head","written":true,"pointer":4096,"stream":16,)"
+      R"("stack":[["a.py",9,"f"]]},"second":{"operator":"aten::sum","on_host":true},"begin":4100,"end":4200,"bytes":64})"
+      "\n");
+  REQUIRE(deliveries.size() == 1);
+  REQUIRE(deliveries[0].race);
+  const DeliveredRace& race = *deliveries[0].race;
+  CHECK((race.begin == 4100 && race.end == 4200 && race.bytes == 64));
+  CHECK((race.first.tensor.name == "head" && race.first.stream == 16 && !race.first.on_host));
+  CHECK(race.first.tensor.written == true);
+  CHECK((race.second.on_host && race.second.op == "aten::sum" && race.second.stack.empty()));
+  CHECK_FALSE(race.waited_before);
+}

@@ -9,7 +9,7 @@ namespace {
 
 TEST_CASE("each kind of pass has a word of its own, which names it") {
   for (const PassKind kind : {PassKind::record, PassKind::confirm, PassKind::device, PassKind::eager,
-                              PassKind::sanitize, PassKind::memory, PassKind::races}) {
+                              PassKind::sanitize, PassKind::memory, PassKind::races, PassKind::origin}) {
     CHECK(pass_kind(word(kind)) == kind);
   }
   CHECK_FALSE(pass_kind("confirm-2"));

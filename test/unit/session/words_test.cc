@@ -40,7 +40,8 @@ TEST_CASE("races.json keeps each kind of work and each mode") {
 TEST_CASE("a delivery is of the kind that its word names") {
   for (const DeliveryKind kind :
        {DeliveryKind::call, DeliveryKind::results, DeliveryKind::line, DeliveryKind::watched, DeliveryKind::forward,
-        DeliveryKind::started, DeliveryKind::memory, DeliveryKind::untold}) {
+        DeliveryKind::started, DeliveryKind::memory, DeliveryKind::untold, DeliveryKind::non_finite,
+        DeliveryKind::origin, DeliveryKind::race, DeliveryKind::note, DeliveryKind::checking}) {
     const std::string text = "7 900 {\"kind\":\"" + std::string(word(kind)) + "\",\"arguments\":[],\"stacks\":[]}\n";
     const auto deliveries = parse_deliveries(text);
     REQUIRE(deliveries.size() == 1);

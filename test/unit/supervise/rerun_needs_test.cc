@@ -55,6 +55,24 @@ TEST_CASE("only device exceptions want a core dump") {
   CHECK_FALSE(wants_dump(analyse::analyse(timed_out), timed_out.manifest));
 }
 
+TEST_CASE("a failed assertion in Python wants its bad value traced") {
+  session::Session session = failing_session(2, 710);
+  const auto wants = [&](bool asked) { return wants_origin(analyse::analyse(session), session.manifest, asked); };
+  CHECK_FALSE(wants(true));  // there is no Python
+  session.processes[0].record.properties["python"] = "3.11";
+  CHECK(wants(true));
+  CHECK(wants(false));
+  CHECK(planned_reruns(analyse::analyse(session), session, {}) == 2);  // for the operation, and for a core dump
+  session.processes[0].record.modules.push_back({"/x/torch/lib/libc10_cuda.so", "", 0, 0, 1});
+  CHECK(planned_reruns(analyse::analyse(session), session, {}) == 3);
+  session.manifest.passes.push_back(rerun_pass(PassKind::origin));
+  CHECK_FALSE(wants(true));
+  session::Session access = failing_session(2, 700);
+  access.processes[0].record = session.processes[0].record;
+  access.processes[0].record.errors = failing_session(2, 700).processes[0].record.errors;
+  CHECK_FALSE(wants_origin(analyse::analyse(access), access.manifest, false));
+}
+
 TEST_CASE("the suspected kernels are those of the candidates") {
   const session::Session session = failing_session(3);
   const auto kernels = suspected_kernels(analyse::analyse(session));

@@ -1,8 +1,10 @@
-#include "supervise/nans_start.h"
+#include "supervise/python_start.h"
 
 #include <cstdlib>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <variant>
 
 #include "python/hook_sources.h"
 #include "session/session_files.h"
@@ -35,19 +37,35 @@ std::optional<base::Error> write_package(const std::filesystem::path& folder, se
   return writer.store_text(folder / "sitecustomize.py", python::hook_start());
 }
 
-}  // namespace
-
-base::Result<std::vector<launch::Variable>> start_of_nans(const NansOptions& options, session::SessionWriter& writer) {
+base::Result<std::vector<launch::Variable>> started(launch::Variable options, session::SessionWriter& writer) {
   const std::filesystem::path folder = writer.pass_folder() / session::kPythonFolder;
   if (auto failure = write_package(folder, writer)) return *failure;
   const char* path = std::getenv(kPythonPath);
   const std::string others = path == nullptr || *path == '\0' ? "" : ":" + std::string(path);
   // The operators of compiled code are not seen one by one, so it runs as it was written.
-  return std::vector<launch::Variable>{{names::kPass, "record"},
-                                       {names::kSession, writer.pass_folder().string()},
-                                       {names::kNans, text_of(options)},
+  return std::vector<launch::Variable>{{names::kSession, writer.pass_folder().string()},
+                                       std::move(options),
                                        {kPythonPath, folder.string() + others},
                                        {"TORCHDYNAMO_DISABLE", "1"}};
+}
+
+base::Result<std::vector<launch::Variable>> first_run(base::Result<std::vector<launch::Variable>> variables) {
+  if (auto* made = std::get_if<std::vector<launch::Variable>>(&variables)) made->push_back({names::kPass, "record"});
+  return variables;
+}
+
+}  // namespace
+
+base::Result<std::vector<launch::Variable>> start_of_nans(const NansOptions& options, session::SessionWriter& writer) {
+  return first_run(started({names::kNans, text_of(options)}, writer));
+}
+
+base::Result<std::vector<launch::Variable>> start_of_tensor_races(session::SessionWriter& writer) {
+  return first_run(started({names::kTensorRaces, "on"}, writer));
+}
+
+base::Result<std::vector<launch::Variable>> start_of_origins(double seconds, session::SessionWriter& writer) {
+  return started({names::kOrigins, std::to_string(seconds)}, writer);
 }
 
 }  // namespace cudadiag::supervise

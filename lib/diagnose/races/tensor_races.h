@@ -1,0 +1,12 @@
+// Races that PyTorch's operators showed, in a run that followed them: a finding for each pair of lines.
+#pragma once
+
+#include "diagnose/diagnosis.h"
+#include "session/session.h"
+#include "symbolize/symbolizer.h"
+
+namespace cudadiag::diagnose {
+
+void add_tensor_races(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer);
+
+}  // namespace cudadiag::diagnose

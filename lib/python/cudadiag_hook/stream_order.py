@@ -1,0 +1,58 @@
+"""What is ordered before what, among the streams of PyTorch and the host: vector clocks, from its own reports of events
+and of waits."""
+
+HOST = -1  # the number of the host among streams
+
+
+class Order:
+    def __init__(self):
+        self.clocks = {HOST: {}}  # by stream: what it comes after, {stream: number of its operation}
+        self.events = {}
+        self.waited = set()  # (stream, another one that it has ever waited for)
+
+    def clock(self, stream):
+        clock = self.clocks.get(stream)
+        if clock is None:
+            clock = self.clocks[stream] = {}
+        return clock
+
+    def issue(self, stream):
+        """The number of an operation that is issued there now."""
+        clock = self.clock(stream)
+        if stream != HOST:
+            merge(clock, self.clocks[HOST])  # the host has come so far
+        number = clock[stream] = clock.get(stream, 0) + 1
+        return number
+
+    def comes_after(self, stream, other, number):
+        """Whether the stream's latest operation comes after that operation of another."""
+        return self.clock(stream).get(other, 0) >= number
+
+    def record(self, event, stream):
+        self.events[event] = (stream, dict(self.clock(stream)))
+
+    def forget(self, event):
+        self.events.pop(event, None)
+
+    def wait(self, event, stream):
+        recorded = self.events.get(event)
+        if recorded is not None:
+            merge(self.clock(stream), recorded[1])
+            self.waited.add((stream, recorded[0]))
+
+    def host_waits_for_event(self, event):
+        self.wait(event, HOST)
+
+    def host_waits_for_stream(self, stream):
+        merge(self.clocks[HOST], self.clock(stream))
+        self.waited.add((HOST, stream))
+
+    def host_waits_for_all(self):
+        for stream in list(self.clocks):
+            self.host_waits_for_stream(stream)
+
+
+def merge(clock, other):
+    for stream, number in other.items():
+        if clock.get(stream, 0) < number:
+            clock[stream] = number

@@ -1,0 +1,334 @@
+"""Operators that use the same bytes on streams that nothing orders. What orders them is what PyTorch itself reports of
+its events and of waits; other libraries' work is not seen."""
+import sys
+
+from . import recorder
+from .accesses import named_whole
+from .arguments import named_variable
+from .budget import guarded, state
+from .forward_places import places_here
+from .json_text import to_json
+from .lineage import StorageReference, has_storage
+from .schemas import facts_of
+from .stacks import OWN_FILE, frames_of_places, is_in_library
+from .stream import Listener
+from .stream_order import HOST, Order
+from .strides import common
+from .tensors import Guard, devices, is_capturing
+from .uses_of_memory import argument_uses, result_uses
+from .variables import KEEPS_AST, paths_at, source_of, variables_at, without_escapes
+from .whole_program import listen, replace, when_torch_is_there
+
+MOST_ACCESSES = 48  # of one storage
+MOST_RACES = 64  # pairs of lines that are told
+MOST_FRAMES = 24
+MOST_LINES = 4096  # whose variables are known
+MOST_STORAGES = 1 << 16
+
+
+class Access:
+    """Of bytes, by one operator."""
+
+    __slots__ = ("stream", "number", "written", "pieces", "facts", "parameter", "shape", "strides", "dtype", "device", "name",
+                 "place")
+
+    def __init__(self, facts, use, stream, number):
+        self.facts, self.parameter, self.written, self.pieces = facts, use.parameter, use.written, use.pieces
+        self.stream, self.number, self.place, self.name = stream, number, None, None
+
+    def describe(self, tensor, where):
+        self.shape, self.strides = tensor.shape, tensor.stride()
+        self.dtype, self.device, self.place = tensor.dtype, tensor.device, where.place
+        self.name = where.name_of(tensor, self.facts, self.parameter)
+
+
+class Where:
+    """The place of an operator's call."""
+
+    def __init__(self):
+        self.place = places_here.place()
+        self.frame = sys._getframe(1)
+        while self.frame is not None and (self.frame.f_code.co_filename == OWN_FILE or is_in_library(self.frame.f_code)):
+            self.frame = self.frame.f_back
+        self.variables = None
+
+    def name_of(self, tensor, facts, parameter):
+        """(name, whether it is a view of the variable of that name); None: the user's line names none. What a line calls a
+        tensor is looked up once."""
+        if self.frame is None:
+            return None
+        key = (id(self.frame.f_code), self.frame.f_lasti, facts, parameter)
+        if key not in names:
+            if len(names) >= MOST_LINES:
+                names.clear()
+            names[key] = self.find_name(tensor)
+        return names[key]
+
+    def find_name(self, tensor):
+        if self.variables is None:
+            variables, hidden = variables_at(paths_of(self.frame.f_code, self.frame.f_lineno), self.frame)
+            self.variables = variables + hidden
+        known = named_variable(tensor, self.variables)
+        if known is not None:
+            return known[0], False
+        around = named_whole(tensor, self.variables)
+        return None if around is None else (around, True)
+
+
+class Storage:
+    """The latest accesses to its memory, and the streams until whose end the allocator keeps that."""
+
+    def __init__(self, storage):
+        self.key = storage._cdata
+        self.reference = StorageReference(storage)
+        self.accesses, self.kept_for = [], set()
+
+
+class TensorRaces(Listener):
+    def __init__(self):
+        self.order = Order()
+        self.storages = {}  # by address
+        self.told = set()
+        self.own = False  # calls into CUDA are our own
+        self.several = False  # there may be more than one stream
+        self.operators = 0
+
+    # Tests replace these three.
+    def stream_of(self, tensor):
+        if tensor.device.type not in devices:
+            return HOST
+        return sys.modules["torch"]._C._cuda_getCurrentRawStream(tensor.device.index)
+
+    def is_pinned(self, tensor):
+        return tensor.device.type == "cpu" and tensor.is_pinned()
+
+    def is_reused(self, tensor):
+        """PyTorch's allocator gives memory of a GPU out again on the stream that it was for, and waits for no other one
+        that it was not told of."""
+        return tensor.device.type == "cuda"
+
+    def before(self, function, args, kwargs):
+        if not state.on:
+            return None
+        facts = facts_of(function)
+        if facts.name == "record_stream":
+            guarded(self.keep_for, args)
+        if facts.is_view or facts.uninitialised:
+            return None
+        uses = guarded(self.uses_of, facts, args, kwargs)
+        return (facts, args, kwargs, uses) if type(uses) is tuple else None
+
+    def uses_of(self, facts, args, kwargs):
+        """(stream, its number there, where it is called); None: it is only recorded into a graph."""
+        places_here.note_forward()
+        with Guard():
+            self.own = True
+            try:
+                uses = argument_uses(facts, args, kwargs)
+                stream = self.stream_among([use.tensor for use in uses])
+                if is_capturing():
+                    return None
+            finally:
+                self.own = False
+            self.operators += 1
+            self.several = self.several or stream not in (HOST, 0)
+            number = self.order.issue(stream) if stream != HOST else 0
+            where = Where() if self.several else None
+            self.use_all(facts, uses, stream, number, where)
+        return stream, number, where
+
+    def stream_among(self, tensors):
+        return next((stream for stream in map(self.stream_of, tensors) if stream != HOST), HOST)
+
+    def after(self, token, result, returned):
+        if returned:
+            guarded(self.use_results, token, result)
+
+    def use_results(self, token, result):
+        facts, args, kwargs, (stream, number, where) = token
+        with Guard():
+            uses = result_uses(facts, result)
+            if stream == HOST:
+                stream = self.stream_among([use.tensor for use in uses])
+                number = self.order.issue(stream) if stream != HOST else 0
+            self.use_all(facts, uses, stream, number, where)
+        if stream != HOST and waits(facts, args, kwargs):
+            self.order.host_waits_for_stream(stream)
+
+    def use_all(self, facts, uses, stream, number, where):
+        found = [pair for use in uses for pair in self.use(facts, use, stream, number, where)]
+        while found:
+            first, second, _ = found[0]
+            self.tell(first, second, [shared for other, _, shared in found if same_operator(other, first)])
+            found = [each for each in found if not same_operator(each[0], first)]
+
+    def use(self, facts, use, stream, number, where):
+        """[(earlier access, this one, what they share)] of those that nothing orders. Memory of the host counts as far as streams have used it."""
+        if not has_storage(use.tensor) or not use.pieces:
+            return []
+        on_host = self.stream_of(use.tensor) == HOST
+        base = use.tensor.untyped_storage().data_ptr()
+        storage = self.storages.get(base)
+        if on_host and ((storage is None and stream == HOST) or (stream != HOST and not self.is_pinned(use.tensor))):
+            return []
+        storage = self.storage_at(base, use.tensor)
+        access = Access(facts, use, stream, number)
+        if where is not None:
+            access.describe(use.tensor, where)
+        found = []
+        for other in storage.accesses:
+            if other.stream != stream and (other.written or use.written) and \
+                    not self.order.comes_after(stream, other.stream, other.number):
+                shared = common(other.pieces, access.pieces)
+                found += [(other, access, shared)] if shared is not None else []
+        if stream != HOST:
+            keep(storage.accesses, access)
+        return found
+
+    def storage_at(self, base, tensor):
+        now = tensor.untyped_storage()
+        storage = self.storages.get(base)
+        if storage is not None and storage.key == now._cdata and not storage.reference.has_ended():
+            return storage
+        if len(self.storages) >= MOST_STORAGES:
+            self.storages.clear()
+        fresh = Storage(now)
+        if storage is not None and self.is_reused(tensor):
+            fresh.accesses = [each for each in storage.accesses if each.stream not in storage.kept_for]
+        self.storages[base] = fresh
+        return fresh
+
+    def keep_for(self, args):
+        storage = self.storages.get(args[0].untyped_storage().data_ptr())
+        if storage is not None:
+            storage.kept_for.add(getattr(args[1], "cuda_stream", None))
+
+    def tell(self, first, second, shared):
+        """`shared`: (begin, end, bytes) of each pair of tensors."""
+        if first.place is None or second.place is None or len(self.told) >= MOST_RACES:
+            return
+        key = (first.place[0][:4], second.place[0][:4])
+        if key in self.told:
+            return
+        self.told.add(key)
+        recorder.deliver(to_json({
+            "kind": "race", "first": about(first), "second": about(second), "begin": min(each[0] for each in shared),
+            "end": max(each[1] for each in shared), "bytes": sum(each[2] for each in set(shared)), "waited_before": (second.stream, first.stream) in self.order.waited}))
+
+
+def same_operator(a, b):
+    return a.stream == b.stream and a.number == b.number
+
+
+def about(access):
+    name, is_view = access.name or ("", False)
+    stack, made = access.place[0], access.place[4]
+    frames = frames_of_places((stack or (made[1] if made is not None else ()))[:MOST_FRAMES])
+    ends = [each.end for each in access.pieces]
+    begin = min(each.begin for each in access.pieces)
+    return {"operator": access.facts.full_name(), "parameter": access.parameter, "name": name, "view": is_view,
+            "written": access.written, "dtype": str(access.dtype).replace("torch.", ""), "device": str(access.device),
+            "shape": list(access.shape)[:16], "strides": list(access.strides)[:16], "pointer": begin,
+            "bytes": max(ends) - begin,
+            "stream": 0 if access.stream == HOST else access.stream, "on_host": access.stream == HOST, "stack": frames}
+
+
+def keep(accesses, access):
+    """In the place of those of its stream that it replaces: what comes after it comes after them."""
+    for number, other in enumerate(accesses):
+        same = other.stream == access.stream and (access.written or not other.written) and \
+            same_pieces(other.pieces, access.pieces)
+        if same:
+            del accesses[number]
+            break
+    accesses.append(access)
+    if len(accesses) > MOST_ACCESSES:
+        del accesses[0]
+
+
+def same_pieces(a, b):
+    return len(a) == len(b) and all(x.begin == y.begin and x.width == y.width and x.dimensions == y.dimensions
+                                    for x, y in zip(a, b))
+
+
+def waits(facts, args, kwargs):
+    """Whether the host has waited for the operator's stream when it returns."""
+    if facts.reads_scalar:
+        return True
+    if facts.name == "copy_" and facts.own:
+        blocks = not (args[2] if len(args) > 2 else kwargs.get("non_blocking", False))
+        return blocks and args[0].device.type == "cpu" and args[1].device.type != "cpu"
+    if facts.name == "_to_copy" and facts.own:
+        device = kwargs.get("device")
+        return not kwargs.get("non_blocking", False) and device is not None and device.type == "cpu"
+    return False
+
+
+names = {}  # by code, instruction, operator and parameter
+lines = {}  # paths that the line reads, by (code, line)
+
+
+def paths_of(code, line):
+    known = lines.get((id(code), line))
+    if known is not None and known[0] is code:
+        return known[1]
+    try:
+        tree = compile(without_escapes(source_of(code.co_filename)), code.co_filename, "exec", KEEPS_AST | 0x200, True)
+        paths, _ = paths_at(tree, line)
+    except (OSError, SyntaxError, ValueError):
+        paths = []
+    if len(lines) >= MOST_LINES:
+        lines.clear()
+    lines[id(code), line] = (code, paths)
+    return paths
+
+
+listener = TensorRaces()
+
+
+def follow_order(trace, order):
+    """`trace`: torch.cuda._gpu_trace."""
+
+    def unless_own(function):
+        def called(*arguments):
+            if not listener.own:
+                guarded(function, *arguments)
+
+        return called
+
+    def several(_):
+        listener.several = True
+
+    for name, function in (("event_creation", order.forget), ("event_deletion", order.forget),
+                           ("event_record", order.record), ("event_wait", order.wait), ("stream_creation", several),
+                           ("device_synchronization", order.host_waits_for_all),
+                           ("stream_synchronization", order.host_waits_for_stream),
+                           ("event_synchronization", order.host_waits_for_event)):
+        getattr(trace, "register_callback_for_" + name)(unless_own(function))
+
+
+def waiting_for_all(original):
+    def empty_cache(*args, **kwargs):
+        value = original(*args, **kwargs)
+        guarded(listener.order.host_waits_for_all)
+        return value
+
+    return empty_cache
+
+
+def begin():
+    torch = sys.modules["torch"]
+    if not hasattr(torch._C, "_activate_gpu_trace"):
+        return recorder.note("nothing was checked: this PyTorch does not report its streams and events")
+    import torch.cuda._gpu_trace
+    trace = sys.modules["torch.cuda._gpu_trace"]
+    recorder.deliver(to_json({"kind": "checking", "arguments": [], "torch": str(torch.__version__)}))
+    follow_order(trace, listener.order)
+    torch._C._activate_gpu_trace()
+    replace(torch.cuda, "empty_cache", waiting_for_all)
+    listen(listener)
+
+
+def start(_):
+    state.seconds = float("inf")
+    when_torch_is_there(lambda: guarded(begin))

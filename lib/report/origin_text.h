@@ -1,0 +1,13 @@
+// The row on where a bad value came from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "diagnose/diagnosis.h"
+
+namespace cudadiag::report {
+
+std::vector<std::string> origin_lines(const diagnose::Origin& origin, const std::string& directory);
+
+}  // namespace cudadiag::report

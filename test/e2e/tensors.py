@@ -1,0 +1,99 @@
+"""Where bad values came from, and races between tensors; a function each, its name is the claim. CUDADIAG_TORCH_PYTHON
+names an interpreter that has PyTorch, else the one that runs the tests is asked; without PyTorch they skip aloud."""
+
+import json
+
+from harness import HERE, expect, expect_in, true_line
+from nans import _python
+
+FAULT = "fault kernel=smooth nth=3 code=710"
+BAD_VALUE = HERE / "programs/bad_value.py"
+MADE = 511 * 31 % 512
+
+
+def _rerun(machine, *arguments, options=()):
+    machine.plan(FAULT)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    python = _python(machine)
+    return machine.run(python, BAD_VALUE, *arguments, options=["--rerun=always", "--no-device-pass", *options], timeout=110)
+
+
+def _passes(report):
+    return [(each["name"], each["outcome"]) for each in report["passes"]]
+
+
+def _expect_origin(report):
+    finding = report["findings"][0]
+    expect((finding["location"]["file"], finding["location"]["line"]), true_line("bad_value.py"), "true line")
+    origin, carried = finding["origin"]
+    expect((origin["file"], origin["line"]), true_line("bad_value.py", "MADE"), "line of the origin")
+    expect({name: origin[name] for name in ("role", "operator", "value", "index", "batch", "grade")},
+           {"role": "made", "operator": "aten::remainder.Scalar", "value": MADE, "index": [1], "batch": None,
+            "grade": "proven"}, "origin")
+    expect((carried["role"], carried["operator"]), ("copied", "aten::clone"), "what carried it")
+
+
+def bad_value_is_traced_by_itself(machine):
+    result = _rerun(machine, "tells")
+    report = machine.report()
+    expect(_passes(report), [("record", "bracketed"), ("confirm", "proven"), ("origin", "traced")], "passes")
+    _expect_origin(report)
+    text = machine.cudadiag("report").stdout
+    expect_in(f"Origin  {MADE} was made at ", text, "text")
+    expect_in("hashed: return (raw * 31)", text, "text")
+    expect_in("was made at", result.stderr, "what the reruns say")
+    page = machine.folder / "report.html"
+    machine.cudadiag("report", "--html", page)
+    expect_in("Origin", page.read_text(), "page")
+
+
+def bad_value_is_traced_where_it_is_asked_for(machine):
+    _rerun(machine)
+    expect(_passes(machine.report()), [("record", "bracketed"), ("confirm", "proven")], "passes")
+    result = machine.cudadiag("bisect", "--origin", "--no-device-pass", timeout=110)
+    expect(result.returncode, 0, "status")
+    expect(_passes(machine.report())[-1], ("origin", "traced"), "passes")
+    _expect_origin(machine.report())
+
+
+def no_origin_is_looked_for_without_values(machine):
+    _rerun(machine, "tells", options=["--no-values"])
+    expect([name for name, _ in _passes(machine.report())], ["record", "confirm"], "passes")
+
+
+def _races(machine, *arguments):
+    report = machine.folder / "races.json"
+    command = [machine.cudadiag("races", "--tensors", "--json", report, "--", *arguments, timeout=110)]
+    return command[0], json.loads(report.read_text())
+
+
+def tensors_that_race_are_told_with_their_bytes(machine):
+    result, report = _races(machine, "python3", HERE / "programs/tells_race.py")
+    expect(result.returncode, 0, "status of the program")
+    (finding,) = report["findings"]
+    first, second = finding["accesses"]
+    expect(report["verdict"], "cuda_failure", "verdict")
+    expect([(each["location"]["file"], each["location"]["line"]) for each in (first, second)],
+           [true_line("tells_race.py", "FIRST"), true_line("tells_race.py", "SECOND")], "lines")
+    expect([(each["tensor"]["name"], each["tensor"]["view"], each["mode"], each["stream"]) for each in (first, second)],
+           [("head", False, "write", "0x1"), ("whole", True, "read", "0x55d0c8")], "tensors")
+    expect(finding["overlap"], {"range": ["0x7f0000400000", "0x7f0000c00000"], "bytes": 2 << 22}, "overlap")
+    expect(finding["evidence"]["grade"], "inferred", "grade")
+    for text in ("head float32[3145728]", "view of whole float32[3145728]", "both use 8,388,608 B",
+                 "stream 0x55d0c8 never waited for the default stream"):
+        expect_in(text, result.stderr, "text")
+    expect(machine.report()["findings"], report["findings"], "what the session says later")
+
+
+def operator_of_the_host_that_races_is_told(machine):
+    result, report = _races(machine, "python3", HERE / "programs/tells_race.py", "host")
+    expect(report["findings"][0]["accesses"][1]["stream"], None, "stream")
+    expect_in("is read on the host, and nothing orders the two", result.stderr, "text")
+
+
+def tensors_that_do_not_race_are_said_to_be_checked(machine):
+    python = _python(machine)
+    result, report = _races(machine, python, "-c", "import torch; print(torch.ones(3).sum())")
+    expect((result.stdout, report["findings"]), ("tensor(3.)\n", []), "result")
+    expect_in("cudadiag: no", result.stderr, "message")
+    expect(machine.sessions(), [], "sessions")
