@@ -137,6 +137,15 @@ def never_written():
     return ids.flip(0), 4
 
 
+def beside_other_types():
+    """Of these PyTorch finds no extremes."""
+    torch.tensor([1, 2], dtype=torch.uint32).clone()
+    torch.tensor([1j]).clone()
+    torch.zeros(2, dtype=torch.float8_e4m3fn).clone()
+    torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8).clone()
+    return remainder()
+
+
 def written_in_many_pieces():
     ids = torch.zeros(600, dtype=torch.long)
     for at in range(600):
@@ -210,6 +219,10 @@ class Origins(unittest.TestCase):
             with self.subTest(function.__name__):
                 (told,) = told_of(function)
                 self.assertEqual(told["origin"], [])
+
+    def test_types_without_extremes_are_no_obstacle(self):
+        (told,) = told_of(beside_other_types)
+        self.assertEqual(told["origin"][0]["operator"], "aten::remainder.Scalar")
 
     def test_an_operator_with_good_arguments_is_not_told(self):
         self.assertEqual(told_of(lambda: (torch.arange(4), 4)), [])

@@ -24,6 +24,7 @@ MOST_RESULTS = 1 << 17  # kept with their inputs
 MOST_WRITERS = 256  # of one storage
 MOST_TOLD = 16
 MOST_FRAMES = 24
+INTEGERS = ("int8", "uint8", "int16", "int32", "int64")  # that PyTorch finds the extremes of
 
 # These parameters choose elements, and give none to the operator's result.
 CHOOSERS = ("index", "indices", "mask", "condition")
@@ -197,7 +198,9 @@ def extremes(tensor):
         return 0, 1
     if not 0 < tensor.numel() <= MOST_ELEMENTS or not has_storage(tensor):
         return None, None
-    if tensor.dtype.is_complex or (tensor.dtype.is_floating_point and as_floats(tensor) is None) or is_capturing():
+    if tensor.dtype.is_complex or is_capturing():
+        return None, None
+    if as_floats(tensor) is None and str(tensor.dtype).rpartition(".")[2] not in INTEGERS:
         return None, None
     with Guard():
         least, greatest = torch.aminmax(tensor)
