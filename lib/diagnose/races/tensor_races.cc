@@ -18,7 +18,7 @@ namespace {
 using session::DeliveredRace;
 using session::Process;
 
-constexpr std::uint64_t kLegacyStream = 1;  // CU_STREAM_LEGACY of cuda.h, which PyTorch calls 0
+constexpr std::uint64_t kDefaultStream = 1;  // CU_STREAM_LEGACY of cuda.h, which PyTorch calls 0
 
 RaceTensor tensor_of(const session::DeliveredValue& value) {
   RaceTensor tensor;
@@ -41,7 +41,7 @@ ResolvedAccess resolved(const DeliveredRace::Access& from, const Process& proces
   ResolvedAccess access;
   access.operation = from.on_host ? session::Work::call : session::Work::kernel;
   access.mode = from.tensor.written == true ? session::RaceMode::write : session::RaceMode::read;
-  access.stream = from.stream == 0 ? kLegacyStream : from.stream;
+  access.stream = from.stream == 0 ? kDefaultStream : from.stream;
   access.on_host = from.on_host;
   access.exact = true;
   access.op = from.op;
@@ -58,7 +58,7 @@ std::string place_of(const ResolvedAccess& access) {
   return access.on_host ? "the host" : stream_phrase(access.stream);
 }
 
-const char* verb(const ResolvedAccess& access) { return session::alters(access.mode) ? "is written" : "is read"; }
+const char* use_verb(const ResolvedAccess& access) { return session::alters(access.mode) ? "is written" : "is read"; }
 
 // The name that both lines have for it; else what it is.
 std::string memory_of(const ResolvedRace& race) {
@@ -73,8 +73,8 @@ void describe(Finding& finding, const DeliveredRace& from) {
   const std::string a = place_of(first);
   const bool alike = first.stream == second.stream && !first.on_host && !second.on_host;
   const std::string b = alike ? other_stream_phrase(second.stream) : place_of(second);
-  finding.text = fmt::format("{} {} on {} and {} on {}, and nothing orders the two", memory_of(race), verb(first), a,
-                             verb(second), b);
+  finding.text = fmt::format("{} {} on {} and {} on {}, and nothing orders the two", memory_of(race), use_verb(first),
+                             a, use_verb(second), b);
   race.missing =
       fmt::format("{} {} {}", b, from.waited_before ? "waited for an earlier point of" : "never waited for", a);
   finding.fix.push_back(second.on_host ? "before this line: wait for " + a + ": stream.synchronize(), or an event"
