@@ -102,7 +102,8 @@ std::string failed_all_the_same(const Session& session, bool handled) {
     return std::any_of(process.record.errors.begin(), process.record.errors.end(), is_answer);
   });
   if (handled)
-    return answers ? " but those that were dealt with, or whose error is an answer" : " but those that were dealt with";
+    return answers ? " but those that the program handled, or whose error is an answer"
+                   : " but those that the program handled";
   return answers ? " but those whose error is an answer" : "";
 }
 
@@ -149,7 +150,7 @@ std::optional<Note> outlived(const std::set<std::uint32_t>& by) {
                                " continues after the command has ended, and is no longer watched; to see it "
                                "to its end, let the command wait for it"
                          : "processes " + names +
-                               " go on after the command has ended, and are no longer watched; to see them "
+                               " continue after the command has ended, and are no longer watched; to see them "
                                "to their end, let the command wait for them"};
 }
 

@@ -28,7 +28,7 @@ constexpr CudaError kErrors[] = {
      "run."},
     {12, "", "cudaErrorInvalidPitchValue", "invalid pitch", kPlain},
     {13, "", "cudaErrorInvalidSymbol", "invalid device symbol",
-     "The symbol is no __device__ or __constant__ variable of a loaded module."},
+     "The symbol is not a __device__ or __constant__ variable of a loaded module."},
     {16, "", "cudaErrorInvalidHostPointer", "invalid host pointer", kPlain},
     {17, "", "cudaErrorInvalidDevicePointer", "invalid device pointer",
      "The pointer was not obtained from CUDA, or has been freed."},

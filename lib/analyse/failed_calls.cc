@@ -189,7 +189,7 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
   return failure;
 }
 
-// Counts per code what was handled: "3 calls of cudaMalloc returned out of memory (2) and the program went on".
+// Counts per code what was handled: "3 calls of cudaMalloc returned out of memory (2) and the program continued".
 class HandledCalls {
  public:
   void add(const FailedCall& error) {
@@ -206,7 +206,7 @@ class HandledCalls {
     std::vector<Note> notes;
     for (const auto& [code, entry] : by_code_) {
       const std::string name = entry.calls.size() == 1 ? " of " + *entry.calls.begin() : "";
-      const char* then = entry.all_worked || end.of_process ? " and the program went on"
+      const char* then = entry.all_worked || end.of_process ? " and the program continued"
                                                             : "; how this process of the program ended is not known";
       const std::string calls = times(entry.count, complete, "call", "calls") + name;
       notes.push_back({NoteCode::error_handled,
@@ -251,9 +251,9 @@ class UncheckedCalls {
         failure.because = story_of(*place.first, *place.noticed) + ", and then it did nothing more";
       } else {
         failure.because = is_runtimes(*place.first)
-                              ? "the call failed, its thread went on without asking for the last error, and whether "
-                                "the program looked at what it returned is not known"
-                              : "the call failed, and whether the program looked at what it returned is not known";
+                              ? "the call failed, and its thread continued without asking for the last error; "
+                                "whether the program checked the result is not known"
+                              : "the call failed, and whether the program checked the result is not known";
       }
       if (place.count > 1) failure.because.add("it failed " + times(place.count, complete, "time", "times"));
       failures.push_back(std::move(failure));

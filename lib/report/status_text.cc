@@ -76,7 +76,7 @@ class StatusText {
     line(0, text);
     if (process.state == wire::area::State::frozen)
       line(2, "a sticky error, since which nothing is recorded: see cudadiag report");
-    if (process.outlived) line(2, "it went on after the command had ended, and was not watched any longer");
+    if (process.outlived) line(2, "it continued after the command had ended, and was no longer watched");
     const bool unrecorded = process.state == wire::area::State::disabled;
     if (unrecorded) line(2, "nothing is known of it: the recorder stepped aside, see cudadiag report");
     if (process.streams.empty() && !unrecorded) line(2, "no work is unfinished");

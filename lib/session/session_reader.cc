@@ -223,7 +223,7 @@ base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::s
       if (fs::is_directory(incomplete, error)) return incomplete;
     }
     if (fs::exists(wanted, error))
-      return base::Error{wanted + " is no folder, as a session is", "cudadiag list shows them"};
+      return base::Error{wanted + " is not a folder, as a session is", "cudadiag list shows them"};
     if (auto found = by_number(roots, wanted)) return *found;
     if (auto found = by_prefix(roots, wanted)) return *found;
     const auto obstacle = is_session_name(wanted) ? obstacle_to_reading(roots) : std::nullopt;

@@ -15,7 +15,7 @@ base::Result<std::filesystem::path> loadable_recorder() {
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return base::Error{::dlerror(), "install the recorder built for this system"};
   if (::dlsym(library, "InitializeInjection") == nullptr) {
-    return base::Error{path + " is no recorder", "reinstall cudadiag"};
+    return base::Error{path + " is not a recorder", "reinstall cudadiag"};
   }
   return recorder;
 }

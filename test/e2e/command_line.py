@@ -128,7 +128,7 @@ def wrong_command_lines_are_explained(machine):
             (["env_", "x"], "no such command env_; did you mean env?"),
             (["sh", "-c", "true"], "no such command sh; to run a program: cudadiag run -- sh …"),
             (["./file"], "no such command ./file; see cudadiag --help"),
-            (["report", "file"], "file is no folder, as a session is; cudadiag list shows them"),
+            (["report", "file"], "file is not a folder, as a session is; cudadiag list shows them"),
             (["--quiet"], "no such option before a command: --quiet; see cudadiag --help"),
             ([], "which command? See cudadiag --help"),
             (["help", "foo"], "no such command foo; see cudadiag --help"),

@@ -316,7 +316,7 @@ def status_of_a_program_without_the_launcher(machine):
 def status_without_a_run_is_refused(machine):
     result = machine.cudadiag("status")
     expect((result.stdout, result.returncode), ("", 125), "result")
-    expect_in("no run is going on here", result.stderr, "what is wrong")
+    expect_in("no run is in progress here", result.stderr, "what is wrong")
     expect_in("cudadiag run -- COMMAND", result.stderr, "the remedy")
 
 

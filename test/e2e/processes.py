@@ -42,7 +42,7 @@ def process_that_outlives_the_command_is_told_of(machine):
     expect(json.loads(machine.cudadiag("status", "--json").stdout)["notes"], [sentence], "notes of its status")
     _, heading, what, *_ = machine.cudadiag("status").stdout.splitlines()
     expect(heading.startswith(f"pid {pid}: ") and heading.endswith(" before the command ended"), True, heading)
-    expect(what, "  it went on after the command had ended, and was not watched any longer", "text of its status")
+    expect(what, "  it continued after the command had ended, and was no longer watched", "text of its status")
     expect_in(f"\nnote outlived: {pid}\n", machine.cudadiag("dump").stdout, "dump")
 
 
@@ -195,7 +195,7 @@ def error_that_is_asked_for_late_is_the_failed_calls(machine):
            "ended with status 1 afterwards", "evidence")
     result = machine.run(target, "went_on")
     line = targets.marked_line("asked_late", "TRUE LINE copy")
-    said = f"1 call of cudaMemcpy at {':'.join(map(str, line))} returned invalid argument (1) and the program went on"
+    said = f"1 call of cudaMemcpy at {':'.join(map(str, line))} returned invalid argument (1) and the program continued"
     silence = "cudadiag: no CUDA failure is known to have ended"
     expect(result.stderr.splitlines()[1:], [f"{silence} it; {said}"], "of one that went on")
     kept = ["-o", machine.folder / "kept"]

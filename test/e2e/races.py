@@ -178,7 +178,7 @@ def pairs_that_a_rerun_cannot_judge_leave_no_session(machine):
     result = machine.cudadiag("races", "--rerun=auto", "--", *program("racing.py", "kernels"), timeout=60)
     expect((result.returncode, result.stdout), (0, "done\n"), "what the program says")
     first, announced, second, count = result.stderr.splitlines()[-4:]
-    expect_in("100 unordered pairs of kernels on the same memory are not told", first, "first run")
+    expect_in("100 unordered pairs of kernels on the same memory are not reported", first, "first run")
     expect_in("running the command again to see which operations race: usually 1 run", announced, "announcement")
     expect(count, "cudadiag: the command ran 2 times in all", "count")
     expect_in("cannot tell: 100 unordered pairs", second, "rerun")

@@ -31,7 +31,7 @@ inline void put_on_paper(const session::Session& session) {
   expect_plain(report::write_text(report, verbose));
   report::write_json(report);
   expect_plain(report::write_sarif(report, "1"));
-  expect_plain(report::write_html(report));
+  expect_plain(report::write_html(report, diagnose::pictures_of(state)));
   const diagnose::Status status = diagnose::build_status(session, state.analysis(), true, state.symbolizer());
   expect_plain(report::write_status_text(status, verbose));
   expect_plain(report::write_status_text(status, {}));

@@ -248,7 +248,7 @@ std::string nothing_to_narrow(const session::Session& session, const analyse::An
   const bool proven = !analysis.failures.empty() && analysis.failures.front().grade == analyse::Grade::proven;
   if (!proven) {
     return "there is nothing to narrow: this session has no failure of the GPU's own work, and no race of Python "
-           "lines, that a rerun could tell more of";
+           "lines, that a rerun could add to";
   }
   std::string text = "there is nothing to narrow: the failure is proven already";
   if (const auto obstacle = supervise::obstacle_to_cross_check(session.manifest); cross_check && obstacle) {

@@ -37,7 +37,7 @@ std::optional<Error> keep_one(const fs::path& folder) {
 
 std::optional<Error> remove_one(const fs::path& folder) {
   if (session::is_being_written(folder)) {
-    return Error{folder.string() + " is not removed: its run goes on", "remove it once the run has ended"};
+    return Error{folder.string() + " is not removed: its run is in progress", "remove it once the run has ended"};
   }
   const bool whole = session::remove_session(folder);
   session::mend_latest(folder.parent_path());

@@ -175,7 +175,7 @@ const char* remedy_of_fault_exit(int status) {
     case 4:
       return "send the output of cudadiag doctor with a bug report";
     case 5:
-      return "a GPU faults at a store through a null pointer; one that is simulated, or a driver that stands in for "
+      return "a GPU faults at a store through a null pointer; one that is simulated, or a driver in place of "
              "NVIDIA's, may not: prove it on a machine with the GPU";
     default:
       return "run cudadiag run -- cudadiag doctor-child fault, and send what it says with a bug report";

@@ -47,7 +47,7 @@ std::string because_one(const UnfinishedStream& stream) {
           : fmt::format("the first {} of {} {} finished",
                         stream.completed == 1 ? "operation" : fmt::format("{} operations", stream.completed), name,
                         stream.completed == 1 ? "has" : "have");
-  return fmt::format("{}, operation {} has not, and it is the only one that the stream can stand at", finished,
+  return fmt::format("{}, operation {} has not, and the stream can be at no other one", finished,
                      stream.candidates.front()->ordinal);
 }
 

@@ -103,7 +103,7 @@ const std::vector<Rule>& graph_rules() {
       {.id = "capture-invalidated",
        .codes = {901},
        .when = refused_at_once,
-       .texts = {"an earlier call had broken the capture, and what it returned was not heeded"},
+       .texts = {"an earlier call had broken the capture, and its result was not checked"},
        .fix = {"look between the beginning of the capture and this call for one that may not be made in a capture "
                "(allocating, synchronising, reading a result, the default stream), and check what each returns"},
        .link = kCapture},

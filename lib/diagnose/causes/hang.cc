@@ -62,9 +62,9 @@ void add_way_to_threads(const Symptoms& symptoms, Facts& facts) {
   if (symptoms.line_in_dump) {
     facts.add("way", "the GPU core dump has it");
   } else if (symptoms.asked_for_dump) {
-    facts.add("way", "no GPU core dump told it; run it without cudadiag, and ask cuda-gdb -p PID when it hangs");
+    facts.add("way", "no GPU core dump shows it; run it without cudadiag, and ask cuda-gdb -p PID when it hangs");
   } else {
-    facts.add("way", "--hang-dump, or cudadiag bisect, tells it");
+    facts.add("way", "--hang-dump, or cudadiag bisect, shows it");
   }
 }
 
@@ -92,7 +92,7 @@ const std::vector<Rule>& hang_rules() {
        .when = for_late_value,
        .texts = {"the stream waits {wait}, and that stream has not got there"},
        .fix = {"queue the write before whatever its own stream waits for: two streams that wait for each other never "
-               "go on"},
+               "continue"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html"},
       {.id = "semaphore-not-signalled",
        .when = for_semaphore,
@@ -134,7 +134,7 @@ const std::vector<Rule>& hang_rules() {
            {"all {number} ranks of this run have called the collective, alike: often caused by the link or network "
             "between their GPUs, or by a rank that runs elsewhere"},
        .fix =
-           {"NCCL_DEBUG=INFO tells which links it uses; NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1 tell whether one of "
+           {"NCCL_DEBUG=INFO shows which links it uses; NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1 show whether one of "
             "them is at fault"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"},
       {.id = "collective-waits-for-rank",

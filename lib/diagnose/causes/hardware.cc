@@ -32,7 +32,7 @@ const std::vector<Rule>& hardware_rules() {
        .texts =
            {"the hardware confined damaged memory to this process and stopped it: the hardware is at fault, not this "
             "line"},
-       .fix = {"run again; dmesg (Xid 94) and nvidia-smi -q -d ECC,ROW_REMAPPER tell whether the GPU must be reset"},
+       .fix = {"run again; dmesg (Xid 94) and nvidia-smi -q -d ECC,ROW_REMAPPER show whether the GPU must be reset"},
        .link = "https://docs.nvidia.com/deploy/xid-errors/index.html"},
       {.id = "launch-timeout",
        .codes = {702},

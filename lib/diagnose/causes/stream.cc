@@ -47,7 +47,7 @@ const std::vector<Rule>& stream_rules() {
        .sure = Sure::often,
        .codes = {1, 201, 400, 500},
        .when = follows_a_failure,
-       .texts = {"{swallowed} had failed on this thread before, and the program went on: often caused by giving this "
+       .texts = {"{swallowed} had failed on this thread before, and the program continued: often caused by giving this "
                  "call what that one did not make"},
        .fix = {"check what {swallowed} returns, and stop where it fails"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__ERROR.html"},

@@ -299,14 +299,14 @@ void note_gaps(Diagnosis& report, const session::RaceCounts& counts) {
   if (counts.lost > 0) {
     report.notes.push_back(
         {analyse::NoteCode::races_gap,
-         fmt::format("pid {}: {} records were lost in {} gap{}: no race is told across "
-                     "one",
+         fmt::format("pid {}: {} records were lost in {} gap{}: races across a gap are "
+                     "not reported",
                      counts.pid, thousands(counts.lost), thousands(counts.gaps), counts.gaps == 1 ? "" : "s")});
   }
   if (counts.forgotten > 0) {
     report.notes.push_back(
-        {analyse::NoteCode::races_forgotten, fmt::format("pid {}: {} accesses had to be forgotten for want of room: "
-                                                         "races with them are not told",
+        {analyse::NoteCode::races_forgotten, fmt::format("pid {}: {} accesses were dropped for lack of room: "
+                                                         "races with them are not reported",
                                                          counts.pid, thousands(counts.forgotten))});
   }
   if (counts.unlisted > 0) {
@@ -324,7 +324,7 @@ std::string unjudged_text(const session::Races& races, std::uint64_t settled) {
   pairs -= std::min(pairs, settled);
   if (pairs == 0) return "";
   const std::string text = fmt::format(
-      "{} unordered pair{} of kernels on the same memory {} not told, as it is not "
+      "{} unordered pair{} of kernels on the same memory {} not reported, as it is not "
       "known whether one of them writes, or where",
       thousands(pairs), pairs == 1 ? "" : "s", pairs == 1 ? "is" : "are");
   if (!races.kernels.disassembler) {

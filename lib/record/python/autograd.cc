@@ -64,7 +64,7 @@ void Autograd::look() {
   if (!resolve(library, "_ZN2at15sequence_number4peekEv", peek_) ||
       !resolve(library, "_ZN2at14RecordFunction15currentThreadIdEv", own_thread_) ||
       !resolve(library, "_ZN5torch8autograd16get_current_nodeEv", current_node_)) {
-    give_up("the forward lines of backward kernels are not known: this PyTorch does not tell which node it runs");
+    give_up("the forward lines of backward kernels are not known: this PyTorch does not say which node it runs");
     return;
   }
   resolve(library, "_ZN5torch8autograd25get_current_graph_task_idEv", graph_task_);

@@ -158,7 +158,7 @@ TEST_CASE("two captures at once on two threads, each broken by its own thread") 
   REQUIRE(findings.notes.size() == 1);
   CHECK(findings.notes[0].text ==
         "1 call of cudaMalloc returned operation not permitted during capture (900) and the "
-        "program went on");
+        "program continued");
 }
 
 TEST_CASE("a first capture that was broken and handled is not why the second one broke") {

@@ -63,7 +63,7 @@ TEST_CASE("a call after which the thread went on working is not what the program
   CHECK(findings.failures.empty());
   REQUIRE(findings.notes.size() == 1);
   CHECK(findings.notes[0].code == analyse::NoteCode::error_handled);
-  CHECK(findings.notes[0].text == "1 call of cudaMalloc returned out of memory (2) and the program went on");
+  CHECK(findings.notes[0].text == "1 call of cudaMalloc returned out of memory (2) and the program continued");
 }
 
 TEST_CASE("handled errors are folded, whether or not the thread asked for the last error") {
@@ -72,7 +72,7 @@ TEST_CASE("handled errors are folded, whether or not the thread asked for the la
   const auto findings = calls.after(0);
   CHECK(findings.failures.empty());
   REQUIRE(findings.notes.size() == 1);
-  CHECK(findings.notes[0].text == "3 calls of cudaMalloc returned out of memory (2) and the program went on");
+  CHECK(findings.notes[0].text == "3 calls of cudaMalloc returned out of memory (2) and the program continued");
 }
 
 TEST_CASE("running out of memory at the end has a kind of its own") {
@@ -93,8 +93,8 @@ TEST_CASE("a failed launch that nothing looked at is suspected, once per place")
   CHECK(findings.failures[0].kind == Kind::unchecked_error);
   CHECK(findings.failures[0].grade == Grade::suspected);
   CHECK(findings.failures[0].because ==
-        "the call failed, its thread went on without asking for the last error, and whether the program looked at what "
-        "it returned is not known; it failed 4 times");
+        "the call failed, and its thread continued without asking for the last error; whether the program checked the "
+        "result is not known; it failed 4 times");
   CHECK(findings.failures[0].reported == &calls.process.record.errors[0]);
 }
 
@@ -112,8 +112,7 @@ TEST_CASE("a direct driver call gives its error to the caller: only launches are
   calls.fail("cuLaunchKernel", 1, wire::error::kLaunch);
   const auto findings = calls.after(0);
   REQUIRE(findings.failures.size() == 1);
-  CHECK(findings.failures[0].because ==
-        "the call failed, and whether the program looked at what it returned is not known");
+  CHECK(findings.failures[0].because == "the call failed, and whether the program checked the result is not known");
 }
 
 TEST_CASE("of a bad end with several failed calls behind it the first leads, and none is proven") {
@@ -330,7 +329,7 @@ TEST_CASE("of calls that were dealt with nobody says that the program went on wh
   CHECK(failed_calls(calls.process, end).notes.at(0).text ==
         "1 call of cudaMalloc returned out of memory (2); how this process of the program ended is not known");
   calls.process.record.errors[0].flags |= wire::error::kThenWorked;
-  CHECK(failed_calls(calls.process, end).notes.at(0).text.ends_with("and the program went on"));
+  CHECK(failed_calls(calls.process, end).notes.at(0).text.ends_with("and the program continued"));
 }
 
 TEST_CASE("what a program died of that was ended from outside") {
@@ -339,7 +338,7 @@ TEST_CASE("what a program died of that was ended from outside") {
   const auto ended_by = [&](int signal) { return failed_calls(calls.process, ending({std::nullopt, signal})); };
   CHECK(ended_by(15).failures.empty());
   CHECK(ended_by(15).notes.at(0).text ==
-        "1 call of cudaMalloc returned out of memory (2) and the program went on until signal 15");
+        "1 call of cudaMalloc returned out of memory (2) and the program continued until signal 15");
   CHECK(ended_by(9).failures.at(0).grade == Grade::suspected);
   CHECK(ended_by(6).failures.at(0).grade == Grade::proven);
 }
@@ -349,7 +348,7 @@ TEST_CASE("where not every failing call was kept, their number is the least") {
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   calls.process.record.error_count = 5;
   CHECK(calls.after(0).notes.at(0).text ==
-        "at least 1 call of cudaMalloc returned out of memory (2) and the program went on");
+        "at least 1 call of cudaMalloc returned out of memory (2) and the program continued");
 }
 
 TEST_CASE("where only the command's end is known, nothing ties it to the call") {

@@ -90,7 +90,7 @@ TEST_CASE(
   REQUIRE(findings.failures.size() == 1);
   CHECK(findings.failures[0].reported == calls.error(5));
   REQUIRE(findings.notes.size() == 2);
-  CHECK(findings.notes[0].text == "2 calls of cudaMemcpyAsync returned invalid argument (1) and the program went on");
+  CHECK(findings.notes[0].text == "2 calls of cudaMemcpyAsync returned invalid argument (1) and the program continued");
 }
 
 TEST_CASE("an error that was asked for late, after which nothing more was done and all seemed well, is a suspicion") {
@@ -138,7 +138,7 @@ TEST_CASE("an error that was asked for late, and after which the thread worked, 
   const CallFindings findings = calls.after(1);
   CHECK(findings.failures.empty());
   REQUIRE(findings.notes.size() == 1);
-  CHECK(findings.notes[0].text == "1 call of cudaMemcpyAsync returned invalid argument (1) and the program went on");
+  CHECK(findings.notes[0].text == "1 call of cudaMemcpyAsync returned invalid argument (1) and the program continued");
 }
 
 TEST_CASE("a call whose error was asked for at once is none of those that were asked for late") {

@@ -406,7 +406,7 @@ TEST_CASE("a note of calls that failed names their lines") {
   add_site(3);  // the third site has the first one's line
   add_site(4);
   add_site(5);
-  const std::string end = " returned launch out of resources (701) and the program went on";
+  const std::string end = " returned launch out of resources (701) and the program continued";
   for (const std::uint32_t site : {2u, 2u}) fail(site);
   CHECK(told() == "2 calls of cuLaunchKernel at report/program.py:7" + end);
   for (const std::uint32_t site : {1u, 3u}) fail(site);
