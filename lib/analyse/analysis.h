@@ -29,7 +29,8 @@ enum class Kind {
   out_of_memory,
   stream_race,
   hang,
-  non_finite
+  non_finite,
+  out_of_bounds
 };
 
 // A failure of the GPU's own work, which some later call returned.

@@ -9,6 +9,7 @@
 #include "diagnose/forks.h"
 #include "diagnose/known.h"
 #include "diagnose/lines/changed_sources.h"
+#include "diagnose/races/overruns.h"
 #include "diagnose/races/races.h"
 #include "diagnose/races/tensor_races.h"
 #include "diagnose/ranks.h"
@@ -113,6 +114,7 @@ Diagnosis diagnose(const Known& known) {
   // Races are findings of their own, and explain themselves.
   add_races(report, session, resolve_site);
   add_tensor_races(report, session, symbolizer);
+  add_overruns(report, session, resolve_site);
   // Bad values that the program used, in a run that checked them, explain themselves too.
   add_non_finite(report, session, symbolizer);
   // A line for each run of the command, with its outcome.

@@ -55,6 +55,7 @@ std::vector<std::string> next_steps(const analyse::Failure& failure, const sessi
       return {device_exception(failure.code)};
     case analyse::Kind::stream_race:
     case analyse::Kind::non_finite:
+    case analyse::Kind::out_of_bounds:
       return {};
     case analyse::Kind::graph_stale_pointer:
       return {

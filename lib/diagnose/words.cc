@@ -30,7 +30,7 @@ constexpr base::Words<Verdict, 3> kVerdicts = {{
     {Verdict::inconclusive, "inconclusive"},
 }};
 
-constexpr base::Words<Kind, 10> kKinds = {{
+constexpr base::Words<Kind, 11> kKinds = {{
     {Kind::async_error, "async_error"},
     {Kind::graph_node, "graph_node"},
     {Kind::graph_stale_pointer, "graph_stale_pointer"},
@@ -41,6 +41,7 @@ constexpr base::Words<Kind, 10> kKinds = {{
     {Kind::stream_race, "stream_race"},
     {Kind::hang, "hang"},
     {Kind::non_finite, "non_finite"},
+    {Kind::out_of_bounds, "out_of_bounds"},
 }};
 
 constexpr base::Words<sass::AccessKind, 4> kAccesses = {{

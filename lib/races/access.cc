@@ -13,12 +13,26 @@ bool row_meets(const Access& rows, std::uint64_t begin, std::uint64_t end) {
   return first < rows.rows && rows.begin + first * rows.pitch < end;
 }
 
+// Rows at the same distance from each other: some two of them have to be nearer than they are wide.
+bool rows_meet(const Access& a, const Access& b) {
+  const auto pitch = static_cast<std::int64_t>(a.pitch), apart = static_cast<std::int64_t>(b.begin - a.begin);
+  const std::int64_t fewest = -(std::int64_t{b.rows} - 1), most = std::int64_t{a.rows} - 1;
+  const std::int64_t below = apart >= 0 ? apart / pitch : -((-apart + pitch - 1) / pitch);
+  for (std::int64_t rows : {below, below + 1}) {
+    rows = std::clamp(rows, fewest, most);
+    const std::int64_t from = apart - rows * pitch;  // of the one row to the other
+    if (from < static_cast<std::int64_t>(a.width) && -from < static_cast<std::int64_t>(b.width)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool touches(const Access& a, const Access& b) {
   const Access& few = a.rows <= b.rows ? a : b;
   const Access& many = a.rows <= b.rows ? b : a;
   if (few.end() <= many.begin || many.end() <= few.begin) return false;
+  if (few.rows > 1 && few.pitch == many.pitch && few.pitch != 0) return rows_meet(few, many);
   constexpr std::uint32_t kMostRows = 1u << 16;
   if (few.rows > kMostRows) return true;
   for (std::uint32_t row = 0; row < few.rows; ++row) {

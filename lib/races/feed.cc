@@ -68,10 +68,13 @@ StreamTraits traits_of(std::uint64_t handle, std::uint32_t context, std::uint32_
 
 }  // namespace
 
-Feed::Feed(std::span<const std::byte> bytes, KernelMode kernel_mode)
-    : area_(bytes), history_(order_, [this, mode = std::move(kernel_mode)](const Access& access) {
-        return mode(access.function, access.parameter, launches_[access.words]);
-      }) {
+Feed::Feed(std::span<const std::byte> bytes, KernelMode kernel_mode, CodeOf code_of)
+    : area_(bytes),
+      history_(order_,
+               [this, mode = std::move(kernel_mode)](const Access& access) {
+                 return mode(access.function, access.parameter, launches_[access.words]);
+               }),
+      launch_bytes_(std::move(code_of)) {
   const session::AreaRegions regions(area_);
   streams_ = regions.region(area::Region::streams);
   contexts_ = regions.region(area::Region::contexts);
@@ -93,14 +96,6 @@ void Feed::forget_all() {
   forget_graphs();
   for (Pending& pending : pending_) pending = {};
   for (Known& known : known_) known.sure = false;
-}
-
-void Feed::look_for_drops() {
-  const std::uint64_t drops = wire::load_acquire(area_.data(), area::kDroppedOperations) +
-                              wire::load_acquire(area_.data(), area::kDroppedStreams);
-  if (drops == drops_) return;
-  lost(drops - drops_, newest_ + 1);
-  drops_ = drops;
 }
 
 void Feed::read_allocations() {
@@ -174,23 +169,24 @@ const Feed::Memory* Feed::memory_at(std::uint64_t address) const {
 
 // ---- records
 
-void Feed::record(const std::byte* record) {
+void Feed::record(const std::byte* record, std::string_view parameters) {
   const auto kind = static_cast<Kind>(wire::load(record, operation::kKind));
   const std::uint64_t ticks = wire::load(record, operation::kTicks);
   const std::size_t thread = wire::load(record, operation::kThread);
   if (thread >= kMostThreads) return;
   if (thread >= pending_.size()) pending_.resize(thread + 1);
-  newest_ = std::max(newest_, ticks);
   if (gap_until_ != 0 && ticks >= gap_until_) {
     gap_until_ = 0;
     forget_all();
     read_allocations();
   }
   Pending& pending = pending_[thread];
+  if (kind == Kind::graph_node && wire::load(record, race::kWord0) == 0) return note_part(record, pending);
   if (kind == Kind::graph_made || kind == Kind::graph_node || kind == Kind::graph_edges) {
     graph_part(record, pending);
     pending.words.clear();
     pending.rows = {};
+    pending.parts.clear();
     return;
   }
   if (kind == Kind::parameters || kind == Kind::rows) return note_parameters(record, pending);
@@ -220,9 +216,10 @@ void Feed::record(const std::byte* record) {
   }
   const std::uint8_t flags = wire::load(record, operation::kFlags);
   const bool failed = (flags & operation::kReturned) != 0 && wire::load(record, operation::kResult) != 0;
-  if (has_stream && !failed && (flags & operation::kCaptured) == 0) operation(record, stream, pending);
+  if (has_stream && !failed && (flags & operation::kCaptured) == 0) operation({record, parameters, stream}, pending);
   pending.words.clear();
   pending.rows = {};
+  pending.parts.clear();
 }
 
 // Memory that is not known may be the host's.
@@ -260,15 +257,24 @@ void Feed::note_parameters(const std::byte* record, Pending& pending) {
   take(race::kWord3, race::kOffset3);
 }
 
-void Feed::operation(const std::byte* record, StreamNumber stream, Pending& pending) {
+void Feed::note_part(const std::byte* record, Pending& pending) {
+  if (pending.parts.size() < race::kMostParts) {
+    pending.parts.push_back({wire::load(record, race::kWord1), wire::load(record, race::kWord2),
+                             wire::load(record, race::kWord3), pending.rows});
+  }
+  pending.rows = {};
+}
+
+void Feed::operation(const Issued& issued, Pending& pending) {
+  const auto& [record, parameters, stream] = issued;
   ++operations_;
   const std::uint64_t argument = wire::load(record, operation::kArgument);
   switch (static_cast<Kind>(wire::load(record, operation::kKind))) {
     case Kind::kernel:
-      return kernel(record, stream, pending);
+      return kernel(issued, pending);
     case Kind::copy:
     case Kind::memset:
-      return copy(record, stream, pending.rows);
+      return copy(record, stream, pending);
     case Kind::graph:
       return graph(record, stream);
     case Kind::event_record:
@@ -338,22 +344,51 @@ bool Feed::may_end(const Word& word, const Pending& pending) const {
          });
 }
 
-void Feed::kernel(const std::byte* record, StreamNumber stream, const Pending& pending) {
+void Feed::kernel(const Issued& issued, const Pending& pending) {
+  const std::byte* record = issued.record;
   Access access;
-  access.at = order_.issue(stream);
-  access.stream = stream;
+  access.at = order_.issue(issued.stream);
+  access.stream = issued.stream;
   access.site = wire::load(record, operation::kSite);
   access.thread = wire::load(record, operation::kThread);
   access.ticks = wire::load(record, operation::kTicks);
   access.words = launch_words(pending);
+  std::vector<std::uint32_t> addresses;
+  for (const Word& word : pending.words) {
+    if (memory_at(word.value) != nullptr) addresses.push_back(word.offset);
+  }
+  const auto& bytes = pending.words.empty()
+                          ? LaunchBytes::kNone
+                          : launch_bytes_.of(record, pending.words.front().function, issued.parameters, addresses);
   for (const Word& word : pending.words) {
     if (memory_at(word.value) == nullptr) continue;
     access.begin = word.value;
     access.function = word.function;
     access.parameter = word.offset;
     access.may_end = may_end(word, pending);
-    add(access);
+    if (!add_bytes(access, bytes)) add(access);
   }
+}
+
+bool Feed::add_bytes(const Access& access, const std::vector<sass::ParameterBytes>& bytes) {
+  bool known = false;
+  for (const sass::ParameterBytes& use : bytes) {
+    if (use.parameter != access.parameter) continue;
+    known = true;
+    for (const sass::ByteRows& rows : use.rows) {
+      Access exact = access;
+      exact.mode = use.mode;
+      exact.exact = true;
+      exact.may_end = false;
+      exact.begin = access.begin + static_cast<std::uint64_t>(rows.begin);
+      exact.width = rows.width;
+      exact.pitch = rows.rows > 1 ? rows.pitch : 0;
+      exact.rows = rows.rows;
+      note_overrun(exact, access.begin);
+      add(exact);
+    }
+  }
+  return known;
 }
 
 // Between two devices' memories a copy in a default stream begins when all that either was given before has finished,
@@ -365,15 +400,14 @@ bool Feed::joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_
   return apart && order_.traits(stream).handle <= kPerThreadStream;
 }
 
-void Feed::copy(const std::byte* record, StreamNumber stream, const Rows& rows) {
+void Feed::copy(const std::byte* record, StreamNumber stream, const Pending& pending) {
   const bool is_copy = static_cast<Kind>(wire::load(record, operation::kKind)) == Kind::copy;
-  const std::uint64_t bytes = operation::bytes_of(record);
-  const std::uint64_t source = wire::load(record, operation::kSource);
-  const std::uint64_t destination = wire::load(record, operation::kDestination);
-  const bool joins = is_copy && joins_devices(stream, source, destination);
+  const Part whole{wire::load(record, operation::kDestination), wire::load(record, operation::kSource),
+                   operation::bytes_of(record), pending.rows};
+  const bool joins = is_copy && joins_devices(stream, whole.source, whole.destination);
   if (joins) {
-    order_.context_seen(memory_at(source)->context);
-    order_.context_seen(memory_at(destination)->context);
+    order_.context_seen(memory_at(whole.source)->context);
+    order_.context_seen(memory_at(whole.destination)->context);
   }
   Access access;
   access.at = order_.issue(stream);
@@ -382,14 +416,23 @@ void Feed::copy(const std::byte* record, StreamNumber stream, const Rows& rows) 
   access.thread = wire::load(record, operation::kThread);
   access.ticks = wire::load(record, operation::kTicks);
   access.what = is_copy ? What::copy : What::memset;
-  const auto place = [&](std::uint64_t address, std::uint64_t pitch, Mode mode) {
-    if (memory_at(address) == nullptr) return;
-    if (mode == Mode::write) order_.words_overwritten(address, address + std::max<std::uint64_t>(bytes, 1), stream);
-    add(with_place(access, address, {pitch, bytes, rows.width, rows.rows}, mode));
-  };
-  if (is_copy && source != 0) place(source, rows.source_pitch, Mode::read);
-  if (destination != 0) place(destination, rows.destination_pitch, Mode::write);
+  for (const Part& part : pending.parts) place(access, part, stream);
+  if (pending.parts.empty()) place(access, whole, stream);
   if (joins || (wire::load(record, operation::kFlags) & operation::kBlocking) != 0) order_.stream_seen(stream);
+}
+
+// Both places of a copy, or that of a memset.
+void Feed::place(Access access, const Part& part, StreamNumber stream) {
+  const Rows& rows = part.rows;
+  const auto use = [&](std::uint64_t address, std::uint64_t pitch, Mode mode) {
+    if (memory_at(address) == nullptr) return;
+    if (mode == Mode::write) {
+      order_.words_overwritten(address, address + std::max<std::uint64_t>(part.bytes, 1), stream);
+    }
+    add(with_place(access, address, {pitch, part.bytes, rows.width, rows.rows}, mode));
+  };
+  if (access.what == What::copy && part.source != 0) use(part.source, rows.source_pitch, Mode::read);
+  if (part.destination != 0) use(part.destination, rows.destination_pitch, Mode::write);
 }
 
 // ---- memory
@@ -450,26 +493,27 @@ session::RaceCounts Feed::counts() const {
   return {0, operations_, lost_, gaps_, history_.forgotten(), history_.unlisted(), history_.unjudged()};
 }
 
+session::RaceAccess Feed::told(const Access& access) const {
+  session::RaceAccess to;
+  to.what = stored_work(access.what);
+  to.mode = stored_mode(access.mode);
+  to.begin = access.begin;
+  to.end = access.end();
+  to.exact = access.exact;
+  to.stream = order_.traits(access.stream).handle;
+  to.site = access.site;
+  to.function = access.function;
+  to.parameter = access.parameter;
+  to.node = access.node;
+  to.thread = access.thread;
+  to.ticks = access.ticks;
+  return to;
+}
+
 session::Race Feed::told(const Conflict& found, const Memory& home) const {
-  const auto side = [this](const Access& access) {
-    session::RaceAccess to;
-    to.what = stored_work(access.what);
-    to.mode = stored_mode(access.mode);
-    to.begin = access.begin;
-    to.end = access.end();
-    to.exact = access.exact;
-    to.stream = order_.traits(access.stream).handle;
-    to.site = access.site;
-    to.function = access.function;
-    to.parameter = access.parameter;
-    to.node = access.node;
-    to.thread = access.thread;
-    to.ticks = access.ticks;
-    return to;
-  };
   session::Race to;
-  to.first = side(found.first);
-  to.second = side(found.second);
+  to.first = told(found.first);
+  to.second = told(found.second);
   to.possible = found.possible;
   to.uncertain = found.uncertain;
   to.waited_before = found.ever_waited;

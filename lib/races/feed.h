@@ -8,11 +8,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "races/graph_accesses.h"
 #include "races/history.h"
+#include "races/launch_bytes.h"
 #include "races/order.h"
 #include "sass/kernel_accesses.h"
 #include "session/area/ring_follower.h"
@@ -28,19 +30,21 @@ class Feed : public session::RingReader {
   using KernelMode = std::function<std::optional<Mode>(std::uint32_t function, std::uint32_t parameter,
                                                        const sass::LaunchWords& launch)>;
 
-  // `area` stays mapped as long as this lives.
-  Feed(std::span<const std::byte> area, KernelMode kernel_mode);
+  // `area` stays mapped as long as this lives. `code_of`: see LaunchBytes; null: no code is known.
+  Feed(std::span<const std::byte> area, KernelMode kernel_mode, CodeOf code_of = {});
 
-  void record(const std::byte* record) override;
+  void record(const std::byte* record) override { this->record(record, {}); }
+  // With the bytes of the parameters of its launch, as far as they are known.
+  void record(const std::byte* record, std::string_view parameters);
   void lost(std::uint64_t count, std::uint64_t until) override;
   // How kernels use their memory may be known by now.
   void settle(bool at_last);
   bool settled() const { return history_.settled(); }
-  // Counts the records that the recorder had no room for. Called now and then.
-  void look_for_drops();
 
   std::vector<session::Race> races() const;
   std::vector<session::Race> unjudged() const;
+  // Kernels that use bytes outside of their memory, by call site, kernel and parameter.
+  const std::vector<session::Overrun>& overruns() const { return overruns_; }
   session::RaceCounts counts() const;
   bool found_any() const { return !history_.races().empty(); }
 
@@ -66,18 +70,34 @@ class Feed : public session::RingReader {
     std::uint64_t width = 0, destination_pitch = 0, source_pitch = 0;
     std::uint32_t rows = 1;
   };
+  struct Part {
+    std::uint64_t destination, source, bytes;
+    Rows rows;
+  };
   // Records that precede an operation's record in its ring.
   struct Pending {
     std::vector<Word> words;
     sass::ZeroWords zeros = 0;
     Rows rows;
+    std::vector<Part> parts;  // of a batch of copies
   };
 
   bool is_seen(const std::byte* record) const;
   void note_parameters(const std::byte* record, Pending& pending);
-  void operation(const std::byte* record, StreamNumber stream, Pending& pending);
-  void kernel(const std::byte* record, StreamNumber stream, const Pending& pending);
-  void copy(const std::byte* record, StreamNumber stream, const Rows& rows);
+  void note_part(const std::byte* record, Pending& pending);
+  struct Issued {
+    const std::byte* record;
+    std::string_view parameters;
+    StreamNumber stream;
+  };
+  void operation(const Issued& issued, Pending& pending);
+  void kernel(const Issued& issued, const Pending& pending);
+  // Adds the bytes that a kernel uses through one word, if they are known.
+  bool add_bytes(const Access& access, const std::vector<sass::ParameterBytes>& bytes);
+  // `pointer`: the address that the kernel was given.
+  void note_overrun(const Access& access, std::uint64_t pointer);
+  void copy(const std::byte* record, StreamNumber stream, const Pending& pending);
+  void place(Access access, const Part& part, StreamNumber stream);
   void graph(const std::byte* record, StreamNumber stream);
   void graph_accesses(Graph& graph, const std::byte* record, Moment at, StreamNumber stream);
   void graph_part(const std::byte* record, const Pending& pending);
@@ -103,7 +123,9 @@ class Feed : public session::RingReader {
   bool may_end(const Word& word, const Pending& pending) const;
   const Memory* memory_at(std::uint64_t address) const;
   void note_homes();
+  session::RaceAccess told(const Access& access) const;
   session::Race told(const Conflict& race, const Memory& home) const;
+  bool is_covered(std::uint64_t begin, std::uint64_t end) const;
   void read_allocations();
 
   std::span<const std::byte> area_;
@@ -114,13 +136,15 @@ class Feed : public session::RingReader {
   std::unordered_map<std::uint64_t, std::uint32_t> launch_numbers_;  // by hash
   sass::LaunchWords launch_;                                         // in hand
   std::vector<Known> known_;
-  std::vector<Pending> pending_;                     // by thread
-  std::map<std::uint64_t, Memory> memory_;           // by address; not overlapping
+  std::vector<Pending> pending_;            // by thread
+  std::map<std::uint64_t, Memory> memory_;  // by address; not overlapping
+  LaunchBytes launch_bytes_;
+  std::vector<session::Overrun> overruns_;
   std::vector<Memory> homes_;                        // of the races' memory, as it was when they were found
   std::unordered_map<std::uint64_t, Graph> graphs_;  // by CUgraphExec
   std::size_t graph_parts_ = 0;                      // of all of them
   std::uint64_t gap_until_ = 0;                      // nothing is concluded before these ticks
-  std::uint64_t lost_ = 0, gaps_ = 0, drops_ = 0, newest_ = 0, operations_ = 0;
+  std::uint64_t lost_ = 0, gaps_ = 0, operations_ = 0;
 };
 
 }  // namespace cudadiag::races

@@ -35,7 +35,7 @@ struct ByteRows {
 
 struct ParameterBytes {
   std::uint32_t parameter = 0;  // offset
-  Mode mode = Mode::read;       // read, write or atomic; a parameter may have one of each
+  Mode mode = Mode::read;       // read, write or atomic: a parameter may have one of each; none: no byte is used
   std::vector<ByteRows> rows;
 };
 

@@ -252,7 +252,7 @@ Calculator::Carries Calculator::carries_of(std::span<const Condition> conditions
   return out;
 }
 
-// Of 32 bits, with what carries add.
+// Adds 32 bits, and what carries add.
 Calculator::Sum Calculator::added(Values values, std::span<const Condition> conditions) {
   const Carries carries = carries_of(conditions);
   std::optional<Form> total = constant(carries.number);

@@ -69,7 +69,7 @@ class Calculator {
   };
   Sum added(Values values, std::span<const Condition> conditions);
   Sum added_to_pointer(const Value& pointer, const Form& rest, const Truth* carry);
-  // What the predicates add to a sum.
+  // The part that predicates add to a sum.
   struct Carries {
     bool known = false;
     std::int64_t number = 0;
@@ -111,7 +111,7 @@ class Calculator {
   const ParameterBank bank_;
   const LaunchValues& launch_;
   std::optional<Cut> cut_;
-  // Of the instruction in hand: its operands may be its results.
+  // The instruction in hand writes these; its operands may be its results.
   std::vector<std::pair<Slot, Value>> values_;
   std::vector<std::pair<Slot, Truth>> truths_;
 };

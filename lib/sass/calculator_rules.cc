@@ -1,4 +1,4 @@
-// What instructions compute, but for bits.
+// Instructions that compute whole numbers.
 #include <algorithm>
 #include <array>
 
@@ -108,7 +108,7 @@ void Calculator::add_pairs(const Step& step) {
   set_pair(step.code.to, all);
 }
 
-// Of two numbers, of which one is the same for all threads; without a sign.
+// Multiplies two numbers without a sign, if one is the same for all threads.
 Value Calculator::product(const Value& a, const Value& b) {
   const auto x = number(a), y = number(b);
   if ((x && *x == 0) || (y && *y == 0)) return number_of(0);

@@ -20,8 +20,11 @@ class Detours {
     std::vector<std::uint32_t> code;  // instructions that some threads may execute, any number of times
     std::uint32_t meets = kNone;      // where all that have not ended meet; kNone: nowhere
   };
-  // From an instruction that some threads may leave otherwise than others.
-  const Detour& from(std::uint32_t at) const { return detours_.at(at); }
+  // From an instruction that some threads may leave otherwise than others. Null: all leave it alike.
+  const Detour* from(std::uint32_t at) const {
+    const auto known = detours_.find(at);
+    return known == detours_.end() ? nullptr : &known->second;
+  }
 
  private:
   std::vector<std::uint32_t> meeting_points() const;

@@ -17,6 +17,10 @@ std::vector<ParameterBytes> FollowedLaunch::bytes() {
     }
     out.push_back({key.first, key.second, std::move(*rows)});
   }
+  for (const std::uint32_t word : launch_.addresses) {
+    const auto used = used_.lower_bound({word, Mode::unknown});
+    if (used == used_.end() || used->first.first != word) out.push_back({word, Mode::none, {}});
+  }
   std::erase_if(out, [this](const ParameterBytes& each) { return not_known_.contains(each.parameter); });
   return out;
 }
@@ -119,7 +123,12 @@ FollowedLaunch::Next FollowedLaunch::step(Part& part) {
 // "BRA.U UP0, 0x100": a further operand is a condition.
 FollowedLaunch::Next FollowedLaunch::jump(Part& part, const ThreadInstruction& code) {
   const Instruction& i = code_.program[part.state.at];
-  if (code.target == kNone || i.has("DIV") || i.has("CONV") || i.operands.size() > 2) return Next::lost;
+  // Where it leads does the same for a warp whose threads are apart.
+  if (i.has("DIV")) {
+    ++part.state.at;
+    return Next::on;
+  }
+  if (code.target == kNone || i.has("CONV") || i.operands.size() > 2) return Next::lost;
   if (i.operands.size() == 2) {
     if (!is_predicate(i.operands[0])) return Next::lost;
     Calculator calculator(part.box, part.state, code_.bank, launch_);
@@ -155,8 +164,9 @@ FollowedLaunch::Next FollowedLaunch::call(Part& part, const ThreadInstruction& c
 
 // Whether a thread goes there is not known: nothing is known of what it does there.
 FollowedLaunch::Next FollowedLaunch::detour(Part& part) {
-  const Detours::Detour& detour = code_.detours.from(part.state.at);
-  if (!detour.known) return Next::lost;
+  const Detours::Detour* found = code_.detours.from(part.state.at);
+  if (found == nullptr || !found->known) return Next::lost;
+  const Detours::Detour& detour = *found;
   for (const std::uint32_t at : detour.code) {
     give_up_on(at);
     Calculator calculator(part.box, part.state, code_.bank, launch_);

@@ -39,7 +39,7 @@ class FollowedLaunch {
   };
   enum class Next { on, ended, parted, lost };
 
-  static constexpr std::size_t kMostParts = 4096, kMostSteps = 400'000;
+  static constexpr std::size_t kMostParts = 4096, kMostSteps = 100'000;
 
   bool follow();
   bool follow(Part part);

@@ -1,4 +1,4 @@
-// What the operands of an instruction say of the memory that it uses. Internal to the room.
+// The memory that an instruction uses, by its operands. Internal to the room.
 #pragma once
 
 #include <cstdint>

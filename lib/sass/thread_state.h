@@ -1,4 +1,4 @@
-// What the registers and predicates of all threads of a box hold. Internal to the room.
+// The contents of registers and predicates, for all threads of a box. Internal to the room.
 #pragma once
 
 #include <array>
@@ -43,7 +43,7 @@ struct ThreadState {
   std::uint32_t at = 0;                    // the next instruction
 
   ThreadState() { barriers.fill(kNone); }
-  // What it may have written is not known any more.
+  // Registers and predicates that it may have written are not known any more.
   void forget(const Written& written);
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "launch/optional_thread.h"
+#include "races/backlog.h"
 #include "races/feed.h"
 #include "session/area/area_regions.h"
 #include "session/area/intern_reader.h"
@@ -66,8 +67,21 @@ struct RaceWatch::Watched {
       if (name == nullptr) return sass::Mode::unknown;
       return modes.mode(*name, parameter, launch);
     };
-    feed = std::make_unique<races::Feed>(area.bytes(), mode);
+    feed = std::make_unique<races::Feed>(area.bytes(), mode,
+                                         [this](std::uint32_t function) { return code(function).only; });
+    backlog = std::make_unique<races::Backlog>(area.bytes(), *feed,
+                                               [this](std::uint32_t function) { return code(function).read; });
     return true;
+  }
+
+  // Asked for at every launch: kept until the program loads more code.
+  const KernelModes::Code& code(std::uint32_t function) {
+    if (function >= codes.size()) codes.resize(function + 1);
+    Code& known = codes[function];
+    if (known.code.read && known.generation == generation) return known.code;
+    const std::string* name = session::by_id(names.with_function(function).functions, function);
+    known = {name == nullptr ? KernelModes::Code{true, nullptr} : modes.code(*name), generation};
+    return known.code;
   }
 
   launch::LiveArea area;
@@ -75,6 +89,13 @@ struct RaceWatch::Watched {
   session::RingFollower follower;
   KernelModes& modes;
   std::unique_ptr<races::Feed> feed;
+  std::unique_ptr<races::Backlog> backlog;
+  struct Code {
+    KernelModes::Code code;
+    std::uint64_t generation = 0;
+  };
+  std::vector<Code> codes;  // by function
+  std::uint64_t generation = 0;
 };
 
 RaceWatch::RaceWatch(const launch::Arena& arena, launch::SignalRelay& relay, const std::filesystem::path& pass_folder,
@@ -109,10 +130,13 @@ bool RaceWatch::look() {
     processes_.push_back(std::make_unique<Watched>(arena_, processes_.size(), modes_));
   }
   bool fresh = false;
+  const std::uint64_t generation = modes_.look_for_modules();
   for (const auto& process : processes_) {
     if (!process->ready()) continue;
-    process->feed->look_for_drops();
-    fresh |= process->follower.poll(*process->feed);
+    process->generation = generation;
+    process->backlog->hand_on();
+    process->backlog->look_for_drops();
+    fresh |= process->follower.poll(*process->backlog);
   }
   return fresh;
 }
@@ -123,13 +147,31 @@ void RaceWatch::settle(bool at_last) {
   }
 }
 
+void RaceWatch::hand_on_the_rest() {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto waits = [](const auto& process) { return process->backlog && !process->backlog->empty(); };
+  const auto hand_on = [this] {
+    for (const auto& process : processes_) {
+      if (process->backlog) process->backlog->hand_on();
+    }
+  };
+  for (hand_on(); std::any_of(processes_.begin(), processes_.end(), waits); hand_on()) {
+    if (std::chrono::steady_clock::now() > deadline) break;
+    modes_.wait(kPatience);
+  }
+  for (const auto& process : processes_) {
+    if (process->backlog) process->backlog->hand_on_all();
+  }
+}
+
 session::Races RaceWatch::finish() {
   stopping_.store(true, std::memory_order_release);
   if (thread_.joinable()) thread_.join();
   look();
   for (const auto& process : processes_) {
-    if (process->ready()) process->follower.finish(*process->feed);
+    if (process->ready()) process->follower.finish(*process->backlog);
   }
+  hand_on_the_rest();
   // The answer about a kernel may raise the question about its launches with zeros.
   for (int round = 0; round < 2; ++round) {
     settle(false);
@@ -140,13 +182,17 @@ session::Races RaceWatch::finish() {
   std::error_code ignored;
   if (!modules_.empty()) std::filesystem::remove_all(modules_, ignored);
   session::Races all;
-  all.kernels = {modes_.asked(), modes_.understood(), modes_.has_disassembler()};
+  all.kernels = {modes_.asked(), modes_.understood(), modes_.has_disassembler(), modes_.unknown_opcodes()};
   for (const auto& process : processes_) {
     if (!process->ready()) continue;
     const std::uint32_t pid = wire::load(process->area.bytes().data(), wire::area::kPid);
     for (session::Race& race : process->feed->races()) {
       race.pid = pid;
       all.found.push_back(std::move(race));
+    }
+    for (session::Overrun overrun : process->feed->overruns()) {
+      overrun.pid = pid;
+      all.overruns.push_back(overrun);
     }
     for (session::Race& pair : process->feed->unjudged()) {
       pair.pid = pid;

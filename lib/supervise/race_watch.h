@@ -35,6 +35,7 @@ class RaceWatch {
   void run();
   bool look();
   void settle(bool at_last);
+  void hand_on_the_rest();
 
   const launch::Arena& arena_;
   launch::SignalRelay& relay_;

@@ -23,7 +23,8 @@
 //                     before; kGone alone: it is no executable graph any more
 //    graph_node       node, type: its index and CUgraphNodeType; site: its own; word 0: CUgraphExec; of copies and
 //                     memsets word 1: destination, word 2: source, word 3: bytes; of those of events word 1: CUevent.
-//                     Its parameters or rows come before it.
+//                     Its parameters or rows come before it. With word 0 = 0: a copy of the batch of copies whose record
+//                     follows in the same ring; source 0: not told; bytes 0: not known
 //    graph_edges      word 0: CUgraphExec; words 1 to 3: from | to << 32, both 1 + the index of a node; 0: fewer
 #pragma once
 
@@ -38,6 +39,7 @@ inline constexpr std::size_t kBody = 32;     // behind what all kinds have
 inline constexpr std::size_t kOffsets = 16;  // where operations have their ordinals
 
 inline constexpr std::size_t kWords = 4;
+inline constexpr std::size_t kMostParts = 256;  // of a batch of copies: others are not told
 inline constexpr std::size_t kMostWords = 32;  // that are told of one launch: with so many there may be more
 inline constexpr Field<std::uint64_t, kBody> kWord0;
 inline constexpr Field<std::uint64_t, kBody + 8> kWord1;

@@ -2,6 +2,7 @@
 // process: what each lays over (exclusive or) its records, and how far it says that it has come.
 #include <algorithm>
 
+#include "races/backlog.h"
 #include "races/feed.h"
 #include "session/area/ring_follower.h"
 #include "unit/session/busy_area.h"
@@ -32,6 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   races::Feed feed(area.bytes(), [](std::uint32_t function, std::uint32_t, const auto&) {
     return std::optional(static_cast<sass::Mode>(function % 5));
   });
+  races::Backlog backlog(area.bytes(), feed, [](std::uint32_t function) { return function % 2 == 0; });
   std::uint64_t serial = 0;
   for (std::span<const std::uint8_t> input(data, size); input.size() >= kStep; input = input.subspan(kStep)) {
     ++serial;
@@ -40,10 +42,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     // Anything may stand in the tables, too.
     if (input[1] == 1) area.bytes()[(input[2] | input[3] << 8) % area.bytes().size()] ^= std::byte{input[4]};
     wire::store(area.thread(0), wire::thread::kPublished, input[5] == 255 ? ~std::uint64_t{0} : serial + input[5] % 4);
-    if (input[6] % 2 == 0) follower.poll(feed);
-    if (input[7] == 1) feed.look_for_drops();
+    if (input[6] % 2 == 0) follower.poll(backlog);
+    if (input[7] == 1) backlog.look_for_drops();
+    if (input[7] == 2) backlog.hand_on();
   }
-  follower.finish(feed);
+  follower.finish(backlog);
+  backlog.hand_on_all();
   feed.settle(false);
   feed.settle(true);
   feed.races();

@@ -38,7 +38,7 @@ ROOMS = {
     "supervise": ("run", "One run and its reruns: what is watched, in which order, when it ends. Prints nothing."),
     "session": ("read", "The folder of a run, and the readers of everything in it."),
     "evidence": ("read", "Testimony of the GPU and of foreign tools: core dumps, assertions, `cuda-gdb`, `compute-sanitizer`."),
-    "sass": ("read", "Machine code of kernels: which parameters it reads and writes through, and the address of a failing instruction."),
+    "sass": ("read", "Machine code of kernels: which parameters it reads and writes through, which bytes, and the address of a failing instruction."),
     "symbolize": ("read", "Native, Python and device lines. Decides whose code a frame is."),
     "analyse": ("diagnose", "The first failure, its candidates and grade; hangs, ranks, allocations."),
     "races": ("diagnose", "The order between streams, and the memory that each operation uses."),

@@ -177,6 +177,18 @@ SIM_API_STREAM(cuMemcpyDtoDAsync_v2, _ptsz, context,
   return copy(dstDevice, srcDevice, ByteCount, Sides::device_to_device, hStream, per_thread, false);
 }
 
+SIM_API_STREAM(cuMemcpyBatchAsync_v2, _ptsz, context,
+               (CUdeviceptr * dsts, CUdeviceptr* srcs, std::size_t* sizes, std::size_t count, CUmemcpyAttributes* attrs,
+                std::size_t* attrsIdxs, std::size_t numAttrs, CUstream hStream),
+               (dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, hStream)) {
+  static_cast<void>(attrs), static_cast<void>(attrsIdxs), static_cast<void>(numAttrs);
+  for (std::size_t i = 0; i < count; ++i) {
+    const CUresult result = copy(dsts[i], srcs[i], sizes[i], Sides::known, hStream, per_thread, false);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
+}
+
 SIM_API_STREAM(cuMemsetD8_v2, _ptds, quiet, (CUdeviceptr dstDevice, unsigned char uc, std::size_t N),
                (dstDevice, uc, N)) {
   return set(Op::Kind::set8, dstDevice, uc, N, nullptr, per_thread, true);

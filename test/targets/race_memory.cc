@@ -15,6 +15,13 @@ int main(int, char** arguments) {
   if (is("slices") || is("overlapping_slices")) {
     CHECK(cuMemcpyDtoDAsync(buffer, other, kHalf, a));
     CHECK(cuMemcpyDtoDAsync(buffer + (is("slices") ? kHalf : kHalf - 1), other + kHalf, kHalf, b));
+  } else if (is("batch_of_halves") || is("overlapping_batch")) {
+    CUdeviceptr to[] = {other, buffer}, from[] = {other + kHalf, other + kHalf};
+    std::size_t sizes[] = {64, kHalf}, which_attributes[] = {0};
+    CUmemcpyAttributes attributes = {};
+    attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+    CHECK(cuMemcpyBatchAsync(to, from, sizes, 2, &attributes, which_attributes, 1, a));
+    CHECK(cuMemsetD8Async(buffer + (is("batch_of_halves") ? kHalf : kHalf - 1), 0, kHalf, b));
   } else if (is("two_readers")) {
     CHECK(cuMemcpyDtoDAsync(buffer, other, 64, a));
     CHECK(cuMemcpyDtoDAsync(buffer + kHalf, other, 64, b));

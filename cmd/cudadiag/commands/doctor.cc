@@ -148,8 +148,8 @@ void check_tools(Checklist& checks) {
     checks.known(name, std::string("not found: ") + lacking);
   };
   check("nvdisasm", supervise::find_disassembler({python3.path}),
-        "cudadiag races cannot tell kernels that write from those that read, and cudadiag core shows no instruction; "
-        "install the CUDA Toolkit or Triton");
+        "cudadiag races cannot tell what kernels read and write, and cudadiag core shows no instruction; "
+        "pip install nvidia-cuda-nvdisasm, or install the CUDA Toolkit or Triton");
   check("cuda-gdb", supervise::find_toolkit_program("cuda-gdb"), "--cross-check needs it; install the CUDA Toolkit");
   check("compute-sanitizer", supervise::find_toolkit_program("compute-sanitizer"),
         "--sanitize needs it; install the CUDA Toolkit");

@@ -329,8 +329,8 @@ std::string unjudged_text(const session::Races& races, std::uint64_t settled) {
       thousands(pairs), pairs == 1 ? "" : "s", pairs == 1 ? "is" : "are");
   if (!races.kernels.disassembler) {
     return text +
-           ": nvdisasm, which reads kernels' code, was not found; it comes with the CUDA Toolkit, and has to be "
-           "in PATH";
+           ": nvdisasm, which reads kernels' code, was not found: pip install nvidia-cuda-nvdisasm, or put the CUDA "
+           "Toolkit's in PATH";
   }
   return text + fmt::format(": the code of {} of {} kernels could be read", thousands(races.kernels.understood),
                             thousands(races.kernels.wanted));

@@ -79,6 +79,7 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
   if (races_ != nullptr && (open.flags & operation::kCaptured) == 0) [[unlikely]] {
     if (rule.kind == Kind::kernel) races_->before_kernel(thread, call, site.function);
     if (call.rows != 1) races_->before_rows(thread, call);
+    if (rule.kind == Kind::copy) races_->before_batch(thread, id, data.functionParams);
   }
   if (rule.kind == Kind::kernel && (open.flags & operation::kCaptured) == 0) [[likely]]
     latest_.keep(thread, call);

@@ -23,6 +23,8 @@ class RaceRecords {
   // ENTER, before the operation's own record.
   void before_kernel(ThreadState& thread, const Call& call, std::uint32_t function);
   void before_rows(ThreadState& thread, const Call& call);
+  // The copies of a batch; `parameters`: of the call with this id. Nothing for other calls.
+  void before_batch(ThreadState& thread, std::uint32_t id, const void* parameters);
   // EXIT of calls that succeeded.
   void issued(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
   void host_saw_stream(ThreadState& thread, std::uint32_t stream) {
@@ -39,6 +41,11 @@ class RaceRecords {
   void graph_gone(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, wire::race::kGone); }
 
  private:
+  template <typename Parameters>
+  void copies(ThreadState& thread, const void* parameters);
+  template <typename Parameters>
+  void boxes(ThreadState& thread, const void* parameters);
+  void copy_part(ThreadState& thread, const Call& call);
   void host_waited(ThreadState& thread, const Call& call);
   void host_saw(ThreadState& thread, std::uint32_t stream, wire::race::Seen seen, std::uint64_t source,
                 std::uint64_t destination);

@@ -87,4 +87,18 @@ void read_launch_parameters(const AreaRegions& regions, ProcessRecord& record) {
   }
 }
 
+std::string parameter_bytes(const AreaRegions& regions, std::uint32_t thread, std::uint32_t serial) {
+  const auto slots = regions.region(Region::parameters);
+  const std::size_t per_thread = slots.size() / wire_parameters::kSlotSize / wire_parameters::kThreads;
+  if (thread >= wire_parameters::kThreads || per_thread == 0) return "";
+  // Slots are as many as a power of 2, so that the lower half of a serial names one.
+  const std::size_t place = thread * per_thread + serial % per_thread;
+  const auto slot =
+      copy_serialised<wire_parameters::kSlotSize, std::uint32_t>(slots.data() + place * wire_parameters::kSlotSize);
+  if (!slot || wire::load(slot->data(), wire_parameters::kSerial) != serial) return "";
+  const std::size_t bytes = wire::load(slot->data(), wire_parameters::kBytes);
+  if (bytes > wire_parameters::kMostBytes) return "";
+  return {reinterpret_cast<const char*>(slot->data()) + wire_parameters::kValues, bytes};
+}
+
 }  // namespace cudadiag::session

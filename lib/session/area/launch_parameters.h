@@ -1,6 +1,9 @@
 // The parameters of recent kernel launches (wire/launch_parameters.h), as an area has them.
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include "session/area/area_regions.h"
 #include "session/process_record.h"
 
@@ -8,5 +11,8 @@ namespace cudadiag::session {
 
 // Adds the parameters of the kernels among `record.operations` to `record.arguments`, as far as they are still kept.
 void read_launch_parameters(const AreaRegions& regions, ProcessRecord& record);
+
+// The bytes of one launch's parameters, as far as they are still kept; its thread's index and serial, cut to 32 bits.
+std::string parameter_bytes(const AreaRegions& regions, std::uint32_t thread, std::uint32_t serial);
 
 }  // namespace cudadiag::session

@@ -84,6 +84,30 @@ Race race_of(const Json& from) {
   return race;
 }
 
+Json to_json(const std::vector<Overrun>& overruns) {
+  Json array = Json::array();
+  for (const Overrun& each : overruns) {
+    array.push_back({{"pid", each.pid},
+                     {"access", to_json(each.access)},
+                     {"address", each.address},
+                     {"bytes", each.bytes},
+                     {"allocated", each.allocated},
+                     {"times", each.times}});
+  }
+  return array;
+}
+
+Overrun overrun_of(const Json& from) {
+  Overrun overrun;
+  take(from, "pid", overrun.pid);
+  overrun.access = access_of(from, "access");
+  take(from, "address", overrun.address);
+  take(from, "bytes", overrun.bytes);
+  take(from, "allocated", overrun.allocated);
+  take(from, "times", overrun.times);
+  return overrun;
+}
+
 }  // namespace
 
 std::string_view word(RaceMode mode) { return base::word_of(kModes, mode); }
@@ -101,10 +125,12 @@ std::string write_races(const Races& races) {
   }
   Json kernels = {{"wanted", races.kernels.wanted},
                   {"understood", races.kernels.understood},
-                  {"disassembler", races.kernels.disassembler}};
+                  {"disassembler", races.kernels.disassembler},
+                  {"unknown_opcodes", races.kernels.unknown_opcodes}};
   const Json document = {{"schema", kRacesSchema},
                          {"races", to_json(races.found)},
                          {"unjudged", to_json(races.unjudged)},
+                         {"overruns", to_json(races.overruns)},
                          {"counts", std::move(counts)},
                          {"kernels", std::move(kernels)}};
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -127,6 +153,9 @@ std::optional<Races> parse_races(std::string_view text) {
   each("unjudged", [&](const Json& from) {
     if (races.unjudged.size() < kMostRaces) races.unjudged.push_back(race_of(from));
   });
+  each("overruns", [&](const Json& from) {
+    if (races.overruns.size() < kMostRaces) races.overruns.push_back(overrun_of(from));
+  });
   each("counts", [&](const Json& from) {
     RaceCounts& count = races.counts.emplace_back();
     take(from, "pid", count.pid);
@@ -140,6 +169,7 @@ std::optional<Races> parse_races(std::string_view text) {
   if (const auto kernels = document.find("kernels"); kernels != document.end() && kernels->is_object()) {
     take(*kernels, "wanted", races.kernels.wanted);
     take(*kernels, "understood", races.kernels.understood);
+    take(*kernels, "unknown_opcodes", races.kernels.unknown_opcodes);
     races.kernels.disassembler = bool_of(*kernels, "disassembler");
   }
   return races;

@@ -50,6 +50,15 @@ struct Race {
   std::uint32_t allocated = 0;           // id of a site
 };
 
+// A kernel that uses bytes outside of the memory that it was pointed into, although nothing failed.
+struct Overrun {
+  std::uint32_t pid = 0;
+  RaceAccess access;
+  std::uint64_t address = 0, bytes = 0;  // the memory
+  std::uint32_t allocated = 0;           // id of a site
+  std::uint64_t times = 1;
+};
+
 struct RaceCounts {
   std::uint32_t pid = 0;
   std::uint64_t operations = 0;  // looked at
@@ -63,12 +72,14 @@ struct RaceCounts {
 // Kernels whose code was wanted, and was found and understood.
 struct RaceKernels {
   std::uint64_t wanted = 0, understood = 0;
-  bool disassembler = false;  // whether there was one
+  bool disassembler = false;          // whether there was one
+  std::uint64_t unknown_opcodes = 0;  // in code of kernels whose bytes are not known for that
 };
 
 struct Races {
   std::vector<Race> found;
-  std::vector<Race> unjudged;      // the first of those pairs; neither mode is known
+  std::vector<Race> unjudged;  // the first of those pairs; neither mode is known
+  std::vector<Overrun> overruns;
   std::vector<RaceCounts> counts;  // by process that was looked at
   RaceKernels kernels;
 };

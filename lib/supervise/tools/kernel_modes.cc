@@ -22,6 +22,7 @@
 #include "launch/optional_thread.h"
 #include "sass/sass.h"
 #include "session/plain_file.h"
+#include "supervise/tools/json_disassembly.h"
 #include "supervise/tools/toolkit.h"
 
 namespace cudadiag::supervise {
@@ -101,7 +102,10 @@ std::string output_of(const std::vector<std::string>& command) {
 std::string disassemble(const std::string& tool, const std::string& architecture, evidence::Bytes code) {
   const base::FileDescriptor input(::memfd_create("code", MFD_CLOEXEC));
   if (!input.valid() || !base::write_all(input.get(), code.all())) return "";
-  return output_of({tool, "-b", architecture, fmt::format("/proc/{}/fd/{}", ::getpid(), input.get())});
+  const std::string file = fmt::format("/proc/{}/fd/{}", ::getpid(), input.get());
+  // Older ones know text alone.
+  std::string lines = lines_of_json(output_of({tool, "--emit-json", "-b", architecture, file}));
+  return lines.empty() ? output_of({tool, "-b", architecture, file}) : lines;
 }
 
 }  // namespace
@@ -139,22 +143,43 @@ std::optional<sass::Mode> KernelModes::mode(const std::string& kernel, std::uint
 
 std::optional<sass::Mode> KernelModes::known_mode(const Wanted& wanted, std::uint32_t parameter,
                                                   const sass::LiveWords& live) {
-  Known& known = known_[wanted];
   if (disassembler_.empty()) return sass::Mode::unknown;
-  if (known.modules != newest_module()) {
-    if (!known.wanted) wanted_.push_back(wanted);
-    known.wanted = true;
-    wake_.notify_all();
-    return std::nullopt;
-  }
+  const fs::file_time_type newest = newest_module();
+  const Known& now = known(wanted, newest);
+  if (now.modules < newest) return std::nullopt;
   // Which of the codes was launched is not known.
   std::optional<sass::Mode> mode;
-  for (const sass::KernelAccesses& code : known.codes) {
+  for (const sass::KernelAccesses& code : now.codes) {
     const sass::Mode its = code.mode(parameter, live);
     if (mode.value_or(its) != its) return sass::Mode::unknown;
     mode = its;
   }
   return mode.value_or(sass::Mode::unknown);
+}
+
+// Asks for it if there is more than was read.
+KernelModes::Known& KernelModes::known(const Wanted& wanted, fs::file_time_type newest) {
+  Known& known = known_[wanted];
+  if (known.modules >= newest) return known;
+  if (!known.wanted) wanted_.push_back(wanted);
+  known.wanted = true;
+  wake_.notify_all();
+  return known;
+}
+
+KernelModes::Code KernelModes::code(const std::string& kernel) {
+  const std::lock_guard lock(mutex_);
+  if (kernel.empty() || disassembler_.empty()) return {true, nullptr};
+  const Known& now = known({kernel, 0}, newest_);
+  return now.modules >= newest_ ? Code{true, now.only} : Code{};
+}
+
+std::uint64_t KernelModes::look_for_modules() {
+  const fs::file_time_type newest = newest_module();
+  const std::lock_guard lock(mutex_);
+  if (newest != newest_) ++generation_;
+  newest_ = newest;
+  return generation_;
 }
 
 void KernelModes::wait(std::chrono::seconds patience) {
@@ -179,6 +204,13 @@ std::size_t KernelModes::understood() const {
   return count;
 }
 
+std::uint64_t KernelModes::unknown_opcodes() const {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t count = 0;
+  for (const auto& [wanted, known] : known_) count += known.only ? known.only->unknown_opcodes() : 0;
+  return count;
+}
+
 void KernelModes::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -190,9 +222,9 @@ void KernelModes::run() {
     lock.unlock();
     if (newest_module() > fs::file_time_type::clock::now() - kTick) std::this_thread::sleep_for(kTick);
     const fs::file_time_type modules = newest_module();
-    const auto& codes = look(wanted);
+    const Read& read = look(wanted);
     lock.lock();
-    known_[wanted] = {codes, modules, false};
+    known_[wanted] = {read.accesses, read.ranges.size() == 1 ? read.ranges[0] : nullptr, modules, false};
     busy_ = false;
     wake_.notify_all();
   }
@@ -217,7 +249,7 @@ void KernelModes::index_new_modules() {
   }
 }
 
-const std::vector<sass::KernelAccesses>& KernelModes::look(const Wanted& wanted) {
+const KernelModes::Read& KernelModes::look(const Wanted& wanted) {
   index_new_modules();
   const std::vector<fs::path>& homes = homes_[wanted.kernel];
   Read& so_far = read_[wanted];
@@ -230,16 +262,25 @@ const std::vector<sass::KernelAccesses>& KernelModes::look(const Wanted& wanted)
                                        std::string(code->instructions.all())
                                  : "";
     if (!so_far.codes.insert(all).second) continue;
-    so_far.accesses.push_back(code ? read(*code, wanted.zeros) : sass::KernelAccesses{});
+    if (code) {
+      read(*code, wanted.zeros, so_far);
+    } else {
+      so_far.accesses.emplace_back();
+      so_far.ranges.emplace_back();
+    }
   }
-  return so_far.accesses;
+  return so_far;
 }
 
-sass::KernelAccesses KernelModes::read(const KernelCode& code, sass::ZeroWords zeros) const {
-  sass::KernelAccesses accesses =
-      sass::read_sass(disassemble(disassembler_, code.architecture, code.instructions), code.bank, code.calls, zeros);
-  accesses.parameters = code.parameters;
-  return accesses;
+void KernelModes::read(const KernelCode& code, sass::ZeroWords zeros, Read& to) const {
+  std::string text = disassemble(disassembler_, code.architecture, code.instructions);
+  if (zeros == 0) {
+    to.ranges.push_back(std::make_shared<const sass::ByteRanges>(std::move(text), code.bank, code.calls));
+    to.accesses.push_back(to.ranges.back()->accesses());
+  } else {
+    to.accesses.push_back(sass::read_sass(text, code.bank, code.calls, zeros));
+  }
+  to.accesses.back().parameters = code.parameters;
 }
 
 std::string find_disassembler(const std::vector<std::string>& command) {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -14,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "sass/byte_ranges.h"
 #include "sass/kernel_accesses.h"
 #include "supervise/tools/kernel_code.h"
 
@@ -29,11 +31,23 @@ class KernelModes {
 
   // Nothing: it is being looked for. Unknown where modules have different kernels of one name, and these differ in it.
   std::optional<sass::Mode> mode(const std::string& kernel, std::uint32_t parameter, const sass::LaunchWords& launch);
+  // The code of the kernels of one name. Not read: it is being looked for. Only: the one that there is; nothing: there
+  // is none, or there are several.
+  struct Code {
+    bool read = false;
+    std::shared_ptr<const sass::ByteRanges> only;
+  };
+  Code code(const std::string& kernel);
+  // Code that was read is out of date once the program loads more: call this before kernels that were launched since
+  // are asked about. Returns a number that is another one then.
+  std::uint64_t look_for_modules();
   // Until all that was asked for is known, for so long.
   void wait(std::chrono::seconds patience);
   // Kernels whose code was looked for; whether it was found and understood.
   std::size_t asked() const;
   std::size_t understood() const;
+  // In all of their code: opcodes that are not known.
+  std::uint64_t unknown_opcodes() const;
   bool has_disassembler() const { return !disassembler_.empty(); }
 
  private:
@@ -45,6 +59,7 @@ class KernelModes {
   };
   struct Known {
     std::vector<sass::KernelAccesses> codes;                   // each that differs
+    std::shared_ptr<const sass::ByteRanges> only;              // if there is one
     std::optional<std::filesystem::file_time_type> modules{};  // which there were; nothing: none was looked at yet
     bool wanted = false;
   };
@@ -52,13 +67,15 @@ class KernelModes {
     std::size_t looked_at = 0;    // of the modules that have it
     std::set<std::string> codes;  // all that tells them apart
     std::vector<sass::KernelAccesses> accesses;
+    std::vector<std::shared_ptr<const sass::ByteRanges>> ranges;  // of launches with any parameters
   };
 
   void run();
   std::filesystem::file_time_type newest_module() const;
   std::optional<sass::Mode> known_mode(const Wanted& wanted, std::uint32_t parameter, const sass::LiveWords& live);
-  const std::vector<sass::KernelAccesses>& look(const Wanted& wanted);
-  sass::KernelAccesses read(const KernelCode& code, sass::ZeroWords zeros) const;
+  Known& known(const Wanted& wanted, std::filesystem::file_time_type newest);
+  const Read& look(const Wanted& wanted);
+  void read(const KernelCode& code, sass::ZeroWords zeros, Read& to) const;
   void index_new_modules();
 
   const std::filesystem::path modules_;
@@ -68,6 +85,8 @@ class KernelModes {
   std::deque<Wanted> wanted_;
   std::map<Wanted, Known> known_;
   bool busy_ = false, stopping_ = false;
+  std::filesystem::file_time_type newest_ = std::filesystem::file_time_type::min();  // when it was last looked
+  std::uint64_t generation_ = 0;
   // The thread's own.
   std::map<std::string, std::vector<std::filesystem::path>> homes_;  // modules, by kernels
   std::map<Wanted, Read> read_;

@@ -439,6 +439,11 @@ TEST_CASE("bytes of a kernel: what another instruction may do through a paramete
   // Whether it loads at all is not known.
   CHECK(known_in(load + "/*0020*/ @P0 LDG.E R8, desc[UR4][R2.64+0x4] ;\n/*0030*/ EXIT ;\n") == 0);
   CHECK(known_in(load + "/*0020*/ @!PT LDG.E R8, desc[UR4][R2.64+0x4] ;\n/*0030*/ EXIT ;\n") == 1);
+  // The last instruction of all.
+  CHECK(known_in("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ STG.E desc[UR4][R2.64], R9 ;\n/*0020*/ @P0 EXIT ;\n") ==
+        0);
+  // A warp whose threads are apart does the same elsewhere.
+  CHECK(known_in(load + "/*0020*/ BRA.DIV UR4, 0x40 ;\n/*0030*/ EXIT ;\n/*0040*/ BRA 0x30 ;\n") == 1);
   // A loop without end takes too long.
   CHECK(known_in(load + "/*0020*/ BRA 0x20 ;\n") == 0);
 }

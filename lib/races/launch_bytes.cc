@@ -1,0 +1,64 @@
+#include "races/launch_bytes.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "wire/operation.h"
+
+namespace cudadiag::races {
+namespace {
+
+namespace operation = wire::operation;
+
+constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 33;  // its upper half is not 0
+
+template <typename T>
+void append(std::string& to, const T& value) {
+  to.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+}  // namespace
+
+const std::vector<sass::ParameterBytes> LaunchBytes::kNone;
+
+const std::vector<sass::ParameterBytes>& LaunchBytes::of(const std::byte* record, std::uint32_t function,
+                                                         std::string_view parameters,
+                                                         std::vector<std::uint32_t> addresses) {
+  const bool cut = (wire::load(record, operation::kFlags) & operation::kSaturated) != 0;
+  if (parameters.empty() || cut || wire::load(record, operation::kCluster) != 0 || !code_of_) return kNone;
+  const auto code = code_of_(function);
+  if (!code) return kNone;
+  sass::LaunchValues launch;
+  launch.grid = {wire::load(record, operation::kGridX), wire::load(record, operation::kGridY),
+                 wire::load(record, operation::kGridZ)};
+  const std::uint32_t block = wire::load(record, operation::kBlock);
+  launch.block = {operation::Block::x(block), operation::Block::y(block), operation::Block::z(block)};
+  launch.parameters = parameters;
+  launch.addresses = std::move(addresses);
+  std::sort(launch.addresses.begin(), launch.addresses.end());
+  std::erase_if(launch.addresses, [&](std::uint32_t at) {
+    std::uint64_t value = 0;
+    if (at + sizeof value > launch.parameters.size()) return true;
+    std::memcpy(&value, launch.parameters.data() + at, sizeof value);
+    std::memset(launch.parameters.data() + at, 0, sizeof value);
+    return value < kLowestAddress;
+  });
+  std::string key;
+  append(key, function);
+  append(key, launch.grid);
+  append(key, launch.block);
+  append(key, launch.addresses.size());
+  for (const std::uint32_t at : launch.addresses) append(key, at);
+  key += launch.parameters;
+  const auto known = known_.find(key);
+  if (known != known_.end() && known->second.code == code) return known->second.bytes;
+  int& failures = failures_[code];
+  if (failures >= kMostFailures) return kNone;
+  if (known_.size() >= kMostKnown) known_.clear();
+  Known& fresh = known_[key] = {code, code->of(launch)};
+  failures = fresh.bytes.empty() ? failures + 1 : 0;
+  return fresh.bytes;
+}
+
+}  // namespace cudadiag::races

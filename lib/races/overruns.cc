@@ -1,0 +1,51 @@
+// Kernels that use bytes outside of the memory that they were pointed into.
+#include <algorithm>
+#include <iterator>
+
+#include "races/feed.h"
+#include "wire/allocation.h"
+
+namespace cudadiag::races {
+namespace {
+
+using Kind = wire::allocation::Kind;
+
+constexpr std::size_t kMostOverruns = 256;
+
+// Memory of which all bytes that a kernel may use are known: whole pages are registered or opened, or more.
+bool has_known_end(Kind kind) {
+  return kind == Kind::device || kind == Kind::managed || kind == Kind::ordered || kind == Kind::pinned ||
+         kind == Kind::mapped;
+}
+
+}  // namespace
+
+// Pieces of memory that are mapped side by side are used as one.
+bool Feed::is_covered(std::uint64_t begin, std::uint64_t end) const {
+  const Memory* memory = memory_at(begin);
+  while (memory != nullptr && memory->begin + memory->bytes < end) {
+    if (memory->kind != Kind::mapped) return false;
+    memory = memory_at(memory->begin + memory->bytes);
+  }
+  return memory != nullptr;
+}
+
+void Feed::note_overrun(const Access& access, std::uint64_t pointer) {
+  const Memory* memory = memory_at(pointer);
+  if (gap_until_ != 0 || memory == nullptr || !has_known_end(memory->kind)) return;
+  const std::uint64_t end = memory->begin + memory->bytes;
+  const bool inside = access.begin >= memory->begin && access.end() <= end;
+  const bool meets = access.begin < end && access.end() > memory->begin;
+  // All of it may lie in other memory: the address is the end of that.
+  if (inside || !meets || access.end() <= access.begin || is_covered(access.begin, access.end())) return;
+  for (session::Overrun& known : overruns_) {
+    const session::RaceAccess& its = known.access;
+    if (its.site != access.site || its.function != access.function || its.parameter != access.parameter) continue;
+    ++known.times;
+    return;
+  }
+  if (overruns_.size() >= kMostOverruns) return;
+  overruns_.push_back({0, told(access), memory->begin, memory->bytes, memory->site, 1});
+}
+
+}  // namespace cudadiag::races

@@ -1,0 +1,307 @@
+// Kernels whose bytes are known: the kernel `part` of test/data/sass/ranges reads and writes as many elements of 4 bytes
+// as it is told, from where it is told.
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "races/backlog.h"
+#include "races/feed.h"
+#include "session/area/launch_parameters.h"
+#include "unit/session/area_builder.h"
+#include "wire/allocation.h"
+#include "wire/race_record.h"
+
+using namespace cudadiag;
+using sass::Mode;
+namespace operation = wire::operation;
+namespace race = wire::race;
+using operation::Kind;
+using Memories = wire::allocation::Kind;
+
+namespace {
+
+constexpr std::uint64_t kBuffer = 0x7f0000000000;
+constexpr std::uint32_t kBytes = 4096;
+
+std::shared_ptr<const sass::ByteRanges> code_of_part() {
+  std::ifstream file(TEST_DATA "/sass/ranges/sm90.txt");
+  const std::string all(std::istreambuf_iterator<char>(file), {}), mark = "// part\n";
+  const std::size_t begin = all.find(mark);
+  REQUIRE(begin != std::string::npos);
+  const std::size_t end = all.find("// ", begin + mark.size());
+  return std::make_shared<const sass::ByteRanges>(all.substr(begin, end - begin), sass::ParameterBank{0x210, 16});
+}
+
+// Two non-blocking streams and a buffer. Function 1 is `part`, the code of all others is not known; all of them write.
+struct Process {
+  explicit Process(Memories kind = Memories::device) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      area.live_stream(i);
+      wire::store(area.stream(i), wire::stream::kHandle, 0x100 + i);
+      wire::store(area.stream(i), wire::stream::kFlags, static_cast<std::uint32_t>(wire::stream::kNonBlocking));
+    }
+    made(kBuffer, kBytes, kind);
+  }
+
+  static test::AreaShape shape() {
+    test::AreaShape shape;
+    shape.streams = 2;
+    return shape;
+  }
+  std::byte* blank(Kind kind, std::uint32_t stream) {
+    std::memset(bytes, 0, sizeof bytes);
+    wire::store(bytes, operation::kKind, static_cast<std::uint8_t>(kind));
+    wire::store(bytes, operation::kStream, static_cast<decltype(operation::kStream)::type>(stream));
+    wire::store(bytes, operation::kTicks, ++ticks);
+    return bytes;
+  }
+  void made(std::uint64_t address, std::uint64_t size, Memories kind) {
+    std::byte* record = blank(Kind::memory_made, operation::kNoStream);
+    wire::store(record, race::kWord0, address);
+    wire::store(record, race::kWord1, size);
+    wire::store(record, race::kWord2, static_cast<std::uint64_t>(kind));
+    feed.record(record);
+  }
+  void parameter(std::uint64_t address, std::uint32_t function) {
+    std::byte* record = blank(Kind::parameters, operation::kNoStream);
+    wire::store(record, operation::kSite, static_cast<decltype(operation::kSite)::type>(function));
+    wire::store(record, race::kWord0, address);
+  }
+  std::byte* kernel_record(std::uint32_t stream, std::uint32_t function) {
+    std::byte* record = blank(Kind::kernel, stream);
+    wire::store(record, operation::kSite, static_cast<decltype(operation::kSite)::type>(function));
+    wire::store(record, operation::kGridX, 100u);
+    wire::store(record, operation::kGridY, std::uint16_t{1});
+    wire::store(record, operation::kGridZ, std::uint16_t{1});
+    wire::store(record, operation::kBlock, operation::Block::pack({256, 1, 1}));
+    return record;
+  }
+  // Elements from `begin` on of what lies at the address.
+  void kernel(std::uint32_t stream, int begin, int count, std::uint64_t address = kBuffer, std::uint32_t function = 1) {
+    parameter(address, function);
+    feed.record(bytes);
+    std::string parameters(16, '\0');
+    std::memcpy(parameters.data(), &address, 8);
+    std::memcpy(parameters.data() + 8, &begin, 4);
+    std::memcpy(parameters.data() + 12, &count, 4);
+    feed.record(kernel_record(stream, function), parameters);
+  }
+  void fill(std::uint32_t stream, std::uint64_t address, std::uint32_t size) {
+    std::byte* record = blank(Kind::memset, stream);
+    wire::store(record, operation::kSite, std::uint16_t{7});
+    wire::store(record, operation::kDestination, address);
+    wire::store(record, operation::kBytes, size);
+    feed.record(record);
+  }
+  void part(std::uint64_t destination, std::uint64_t source, std::uint64_t size) {
+    std::byte* record = blank(Kind::graph_node, operation::kNoStream);
+    wire::store(record, race::kWord1, destination);
+    wire::store(record, race::kWord2, source);
+    wire::store(record, race::kWord3, size);
+    feed.record(record);
+  }
+  void batch(std::uint32_t stream) {
+    wire::store(blank(Kind::copy, stream), operation::kSite, std::uint16_t{8});
+    feed.record(bytes);
+  }
+  std::size_t races() const { return feed.races().size(); }
+
+  test::AreaBuilder area{shape()};
+  std::uint64_t ticks = 0;
+  alignas(8) std::byte bytes[wire::area::kOperationSize];
+  std::shared_ptr<const sass::ByteRanges> code = code_of_part();
+  races::Feed feed{area.bytes(),
+                   [](std::uint32_t, std::uint32_t, const sass::LaunchWords&) { return std::optional(Mode::write); },
+                   [this](std::uint32_t function) { return function == 1 ? code : nullptr; }};
+};
+
+}  // namespace
+
+TEST_CASE("two halves of one buffer do not race") {
+  Process p;
+  p.kernel(0, 0, 512), p.kernel(1, 512, 512);
+  CHECK(p.races() == 0);
+}
+
+TEST_CASE("an overlap by one element is a certain race, with the bytes of both") {
+  Process p;
+  p.kernel(0, 0, 513), p.kernel(1, 512, 512);
+  REQUIRE(p.races() == 1);
+  const session::Race race = p.feed.races().front();
+  CHECK(race.first.exact);
+  CHECK(race.second.exact);
+  CHECK_FALSE(race.possible);
+  CHECK(race.first.begin == kBuffer);
+  CHECK(race.first.end == kBuffer + 4 * 513);
+  CHECK(race.second.begin == kBuffer + 4 * 512);
+  CHECK(race.second.end == kBuffer + 4096);
+}
+
+TEST_CASE("halves that are told by the address do not race either, but overlaps do") {
+  Process p;
+  p.kernel(0, 0, 512), p.kernel(1, 0, 512, kBuffer + 2048);
+  CHECK(p.races() == 0);
+  Process q;
+  q.kernel(0, 0, 513), q.kernel(1, 0, 512, kBuffer + 2048);
+  CHECK(q.races() == 1);
+}
+
+TEST_CASE("a memset beside a kernel's bytes") {
+  Process p;
+  p.kernel(0, 16, 16), p.fill(1, kBuffer, 64), p.fill(1, kBuffer + 128, 64);
+  CHECK(p.races() == 0);
+  p.fill(1, kBuffer + 124, 4);
+  CHECK(p.races() == 1);
+}
+
+TEST_CASE("a launch that uses nothing races with nothing") {
+  Process p;
+  p.kernel(0, 0, 0), p.fill(1, kBuffer, 4096);
+  CHECK(p.races() == 0);
+}
+
+TEST_CASE("without the code or the parameters the first byte counts, as ever") {
+  Process p;
+  p.kernel(0, 512, 512, kBuffer, 2), p.fill(1, kBuffer, 4);
+  CHECK(p.races() == 1);
+  Process q;
+  q.code = nullptr;
+  q.kernel(0, 512, 512), q.fill(1, kBuffer, 4);
+  CHECK(q.races() == 1);
+  Process r;
+  r.kernel(0, 512, 512), r.fill(1, kBuffer, 4);
+  CHECK(r.races() == 0);
+}
+
+TEST_CASE("columns of one buffer") {
+  races::Access a, b;
+  a.begin = 1000, a.width = 4, a.pitch = 16, a.rows = 1u << 20;
+  b = a;
+  for (const std::uint64_t begin : {1004, 1008, 1012, 988, 996, 1000 + 16 * 5 + 4}) {
+    CAPTURE(begin);
+    b.begin = begin;
+    CHECK_FALSE(races::touches(a, b));
+    CHECK_FALSE(races::touches(b, a));
+  }
+  for (const std::uint64_t begin : {1000, 1003, 997, 1016, 984, 1000 + 16 * 5 + 3, 1000 + 16 * ((1 << 20) - 1)}) {
+    CAPTURE(begin);
+    b.begin = begin;
+    CHECK(races::touches(a, b));
+    CHECK(races::touches(b, a));
+  }
+  b.begin = 1000 + 16 * (1 << 20);
+  CHECK_FALSE(races::touches(a, b));
+}
+
+TEST_CASE("each copy of a batch has its bytes") {
+  Process p;
+  p.part(kBuffer, 0, 64), p.part(kBuffer + 1024, kBuffer + 2048, 64), p.batch(0);
+  p.fill(1, kBuffer + 64, 960), p.fill(1, kBuffer + 1088, 960);
+  CHECK(p.races() == 0);
+  for (const std::uint64_t at : {0, 1024, 2048}) {
+    Process q;
+    q.part(kBuffer, 0, 64), q.part(kBuffer + 1024, kBuffer + 2048, 64), q.batch(0);
+    q.fill(1, kBuffer + at + 63, 1);
+    CHECK(q.races() == 1);
+  }
+  // They are those of one batch.
+  Process r;
+  r.part(kBuffer, 0, 64), r.batch(0), r.batch(1);
+  r.fill(1, kBuffer + 2048, 64);
+  CHECK(r.races() == 0);
+}
+
+// ---- out of bounds
+
+TEST_CASE("a kernel that uses more than its memory has") {
+  Process p;
+  p.kernel(0, 0, 1024);
+  CHECK(p.feed.overruns().empty());
+  p.kernel(0, 0, 1025), p.kernel(0, 0, 1025);
+  REQUIRE(p.feed.overruns().size() == 1);
+  const session::Overrun& overrun = p.feed.overruns().front();
+  CHECK(overrun.address == kBuffer);
+  CHECK(overrun.bytes == kBytes);
+  CHECK(overrun.access.begin == kBuffer);
+  CHECK(overrun.access.end == kBuffer + 4100);
+  CHECK(overrun.times == 4);  // it reads and writes
+}
+
+TEST_CASE("a kernel that begins before its memory") {
+  Process p;
+  p.kernel(0, -1, 8);
+  CHECK(p.feed.overruns().size() == 1);
+}
+
+TEST_CASE("an address that is the end of other memory, which alone is used") {
+  Process p;
+  p.made(kBuffer + kBytes, 4096, Memories::device);
+  p.kernel(0, -16, 16, kBuffer + kBytes);
+  CHECK(p.feed.overruns().empty());
+  p.kernel(0, -16, 17, kBuffer + kBytes);
+  CHECK(p.feed.overruns().size() == 1);
+}
+
+TEST_CASE("pieces that are mapped side by side are one memory") {
+  Process p(Memories::mapped);
+  p.made(kBuffer + kBytes, 4096, Memories::mapped);
+  p.kernel(0, 0, 2048);
+  CHECK(p.feed.overruns().empty());
+  p.kernel(0, 0, 2049);
+  CHECK(p.feed.overruns().size() == 1);
+}
+
+TEST_CASE("registered memory has no end that is known") {
+  Process p(Memories::registered);
+  p.kernel(0, 0, 2048);
+  CHECK(p.feed.overruns().empty());
+}
+
+// ---- records that wait for code
+
+TEST_CASE("records wait in their order until the code of a kernel has been read") {
+  Process p;
+  bool read = false;
+  races::Backlog backlog(p.area.bytes(), p.feed, [&](std::uint32_t function) { return function != 1 || read; });
+  p.parameter(kBuffer, 2);
+  backlog.record(p.bytes);
+  backlog.record(p.kernel_record(0, 2));
+  CHECK(backlog.empty());
+  CHECK(p.feed.counts().operations == 1);
+  p.parameter(kBuffer, 1);
+  backlog.record(p.bytes);
+  backlog.record(p.kernel_record(1, 1));
+  backlog.record(p.kernel_record(1, 2));
+  backlog.lost(1, p.ticks);
+  backlog.hand_on();
+  CHECK(p.feed.counts().operations == 1);
+  CHECK(p.feed.counts().lost == 0);
+  read = true;
+  backlog.hand_on();
+  CHECK(backlog.empty());
+  CHECK(p.feed.counts().operations == 3);
+  CHECK(p.feed.counts().lost == 1);
+  CHECK(p.races() == 1);
+}
+
+TEST_CASE("records that have waited too long are handed on") {
+  Process p;
+  races::Backlog backlog(p.area.bytes(), p.feed, [](std::uint32_t) { return false; });
+  p.parameter(kBuffer, 1);
+  for (std::size_t i = 0; i <= races::Backlog::kMost; ++i) backlog.record(p.bytes);
+  CHECK(backlog.empty());
+}
+
+TEST_CASE("a launch keeps the parameters that it had when its record came") {
+  test::AreaShape shape = Process::shape();
+  shape.parameter_slots = 4;
+  test::AreaBuilder area(shape);
+  area.parameters(0, 5, 1, "12345678");
+  const session::AreaRegions regions(area.bytes());
+  CHECK(session::parameter_bytes(regions, 0, 5) == "12345678");
+  CHECK(session::parameter_bytes(regions, 0, 1) == "");
+  CHECK(session::parameter_bytes(regions, 9999, 5) == "");
+}
