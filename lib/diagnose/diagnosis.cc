@@ -9,6 +9,7 @@
 #include "diagnose/forks.h"
 #include "diagnose/known.h"
 #include "diagnose/lines/changed_sources.h"
+#include "diagnose/lines/compiled_line.h"
 #include "diagnose/races/overruns.h"
 #include "diagnose/races/races.h"
 #include "diagnose/races/tensor_races.h"
@@ -111,6 +112,8 @@ Diagnosis diagnose(const Known& known) {
   add_causes(report, session, analysis, failures);
   // Reruns without torch.compile name the line and the cause inside compiled code, where the first run has neither.
   if (eager) add_eager(report, *eager, failures);
+  // Otherwise Inductor's own code may name the line.
+  add_compiled_lines(report, failures);
   // Races are findings of their own, and explain themselves.
   add_races(report, session, resolve_site);
   add_tensor_races(report, session, symbolizer);

@@ -33,6 +33,7 @@ enum class Role {
   backward,  // and where backward() was called
   started,   // the thread that issued it
   eager,     // failed in a rerun without torch.compile
+  source,    // of a compiled kernel, by the names in the generated code
   caller,    // of the native line, in Python
   capture,   // of the graph or of its node; of a broken capture, where it was begun
   update,    // gave the graph's node other parameters

@@ -71,11 +71,12 @@ constexpr base::Words<Relation, 10> kRelations = {{
     {Relation::misaligned, "misaligned"},
 }};
 
-constexpr base::Words<Role, 14> kRoles = {{
+constexpr base::Words<Role, 15> kRoles = {{
     {Role::forward, "forward"},
     {Role::backward, "backward"},
     {Role::started, "started"},
     {Role::eager, "eager"},
+    {Role::source, "source"},
     {Role::caller, "caller"},
     {Role::capture, "capture"},
     {Role::update, "update"},

@@ -52,6 +52,7 @@ class FindingText {
     title();
     excerpt();
     eager();
+    inside();
     why();
     if (finding_.origin) add("Origin", origin_lines(*finding_.origin, directory_), 1, 3);
     access();
@@ -232,6 +233,17 @@ class FindingText {
           fmt::format("{} (inferred: it fails there without torch.compile)", place(related.location))};
       if (!related.location.source.empty()) lines.push_back(base::printable(related.location.source));
       add("Eager", std::move(lines), 2, 0);
+    }
+  }
+
+  // The line inside a compiled function.
+  void inside() {
+    for (const diagnose::Related& related : finding_.related) {
+      if (related.role != diagnose::Role::source) continue;
+      std::vector<std::string> lines = {
+          fmt::format("{} (inferred: by the names in the code that torch.compile generated)", place(related.location))};
+      if (!related.location.source.empty()) lines.push_back(base::printable(related.location.source));
+      add("Inside", std::move(lines), 2, 0);
     }
   }
 

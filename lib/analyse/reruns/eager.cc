@@ -82,7 +82,9 @@ bool is_of_one_site(const Failure& failure) {
 
 }  // namespace
 
-bool is_compiled(const Failure& failure) { return compiled_function(python_frames(failure)) != nullptr; }
+const Code* compiled_function_of(const Failure& failure) { return compiled_function(python_frames(failure)); }
+
+bool is_compiled(const Failure& failure) { return compiled_function_of(failure) != nullptr; }
 
 session::Session eager_session(const session::Session& session) {
   session::Session eager;

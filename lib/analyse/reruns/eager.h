@@ -9,6 +9,8 @@ namespace cudadiag::analyse {
 // Whether the likeliest candidate was launched by code that Inductor generated from a Python function: of that function
 // the stack has a frame, but none of its lines.
 bool is_compiled(const Failure& failure);
+// That function, or the rest of it after a break of its graph. Null: not compiled.
+const session::Code* compiled_function_of(const Failure& failure);
 
 // The reruns without torch.compile as a session of their own, of which the first is the first run and the others
 // confirm it. Without processes where there were none.

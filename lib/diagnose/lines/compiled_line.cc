@@ -1,0 +1,297 @@
+#include "diagnose/lines/compiled_line.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "analyse/reruns/eager.h"
+#include "base/trimmed.h"
+#include "session/library_paths.h"
+#include "session/plain_file.h"
+#include "symbolize/source_excerpt.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+constexpr std::size_t kMostText = 16u << 20;
+constexpr int kMostLinesAbove = 40;  // between a kernel's comment and its launch
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    lines.push_back(text.substr(0, end));
+    text = end == text.npos ? "" : text.substr(end + 1);
+  }
+  return lines;
+}
+
+std::string_view trim(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r");
+  return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+}
+
+bool is_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+
+std::vector<std::string> listed(std::string_view text) {
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    if (const std::string_view each = trim(text.substr(0, comma)); !each.empty()) out.emplace_back(each);
+    text = comma == text.npos ? "" : text.substr(comma + 1);
+  }
+  return out;
+}
+
+// "x" of "x_1": names are told apart by numbers.
+std::string_view without_number(std::string_view name) {
+  const std::size_t last = name.find_last_not_of("0123456789");
+  const bool numbered = last != name.npos && last > 0 && last + 1 < name.size() && name[last] == '_';
+  return numbered ? name.substr(0, last) : name;
+}
+
+// "# Topologically Sorted Source Nodes: [hidden, picked], Original ATen: [aten.embedding, aten.index]"
+void read_comment(std::string_view comment, GeneratedKernel& kernel) {
+  constexpr std::string_view kNodes = "Source Nodes: [", kFile = "# File: ", kIn = " in ";
+  if (const std::size_t at = comment.find(kNodes); at != comment.npos && kernel.nodes.empty()) {
+    const std::string_view rest = comment.substr(at + kNodes.size());
+    for (std::string& name : listed(rest.substr(0, rest.find(']')))) kernel.nodes.push_back({std::move(name)});
+  }
+  // "# File: /home/u/model.py:12 in forward, code: x = self.emb(idx)"
+  const std::size_t in = comment.find(kIn), colon = comment.substr(0, in).rfind(':');
+  if (!comment.starts_with(kFile) || in == comment.npos || colon == comment.npos || colon < kFile.size()) return;
+  int line = 0;
+  std::from_chars(comment.data() + colon + 1, comment.data() + in, line);
+  const std::string file(comment.substr(kFile.size(), colon - kFile.size()));
+  const bool another = kernel.line != 0 && (kernel.line != line || kernel.file != file);
+  kernel.file = file;
+  kernel.line = another ? -1 : line;
+}
+
+// The name of what a line calls: "triton_poi_fused_0" of "triton_poi_fused_0.run(arg0_1, buf0, 8, stream=stream0)".
+std::string_view called_at(std::string_view line) {
+  const std::string_view text = trim(line);
+  const auto end = std::find_if_not(text.begin(), text.end(), is_name);
+  const std::string_view name = text.substr(0, static_cast<std::size_t>(end - text.begin()));
+  const std::string_view rest = text.substr(name.size());
+  return rest.starts_with(".run(") || rest.starts_with("(") ? name : "";
+}
+
+bool launches(std::string_view line) {
+  return line.find(".run(") != line.npos || line.find("extern_kernels.") != line.npos ||
+         line.find("torch.ops.") != line.npos;
+}
+
+// "#   hidden => embedding, embedding_1"
+void read_mapping(std::string_view comment, GeneratedKernel& kernel) {
+  const std::size_t arrow = comment.find(" => ");
+  if (!comment.starts_with("#") || arrow == comment.npos) return;
+  const std::string_view name = trim(comment.substr(1, arrow - 1));
+  for (SourceNode& node : kernel.nodes) {
+    if (node.name != name) continue;
+    for (const std::string& each : listed(comment.substr(arrow + 4))) {
+      node.operators.emplace_back(without_number(each));
+    }
+  }
+}
+
+}  // namespace
+
+GeneratedKernel kernel_at(std::string_view generated, int line) {
+  GeneratedKernel kernel;
+  const std::vector<std::string_view> lines = lines_of(generated);
+  if (line < 1 || static_cast<std::size_t>(line) > lines.size()) return kernel;
+  const std::size_t at = static_cast<std::size_t>(line) - 1;
+  // Above the launch, but below the one before it.
+  for (std::size_t above = at; above > 0 && at - above < kMostLinesAbove && !launches(lines[above - 1]); --above) {
+    const std::string_view text = trim(lines[above - 1]);
+    if (text.starts_with("def ") || text.starts_with("class ")) break;
+    if (text.starts_with("#")) read_comment(text, kernel);
+  }
+  // Above the kernel's own text.
+  const std::string_view name = called_at(lines[at]);
+  const std::string begin = std::string(name) + " = async_compile.";
+  const auto own = std::find_if(lines.begin(), lines.end(), [&](auto each) { return each.starts_with(begin); });
+  if (name.empty() || own == lines.end()) return kernel;
+  auto first = own;
+  while (first != lines.begin() && std::prev(first)->starts_with("#")) --first;
+  for (auto each = first; each != own; ++each) read_comment(*each, kernel);
+  for (auto each = first; each != own; ++each) read_mapping(*each, kernel);
+  return kernel;
+}
+
+// ---- lines of the function
+
+namespace {
+
+bool indexes(const SourceNode& node) {
+  static const std::set<std::string_view> kIndexing = {"embedding",        "index",
+                                                       "gather",           "scatter",
+                                                       "scatter_add",      "scatter_reduce",
+                                                       "index_put",        "index_select",
+                                                       "index_add",        "index_copy",
+                                                       "index_fill",       "take",
+                                                       "nll_loss_forward", "nll_loss2d_forward",
+                                                       "_unsafe_index",    "_unsafe_index_put",
+                                                       "embedding_bag",    "_embedding_bag",
+                                                       "take_along_dim",   "one_hot"};
+  return std::any_of(node.operators.begin(), node.operators.end(),
+                     [](const std::string& each) { return kIndexing.contains(each); });
+}
+
+std::size_t indentation(std::string_view line) { return line.find_first_not_of(" \t"); }
+
+// The lines of a function that begins at `first`, and its decorators, from 1: to the line before the next that is not
+// indented further than its `def`.
+std::pair<std::size_t, std::size_t> body(const std::vector<std::string_view>& lines, int first) {
+  std::size_t at = first < 1 ? lines.size() : static_cast<std::size_t>(first) - 1;
+  while (at < lines.size() && !trim(lines[at]).starts_with("def ") && !trim(lines[at]).starts_with("async def ")) {
+    if (!trim(lines[at]).starts_with("@")) return {0, 0};
+    ++at;
+  }
+  if (at >= lines.size()) return {0, 0};
+  const std::size_t depth = indentation(lines[at]);
+  // Its parameters may go on to further lines.
+  std::size_t begin = at + 1;
+  while (begin < lines.size() && !trim(lines[begin - 1]).ends_with(":")) ++begin;
+  std::size_t end = begin;
+  while (end < lines.size() && (trim(lines[end]).empty() || indentation(lines[end]) > depth)) ++end;
+  return {begin, end};
+}
+
+// The part of a statement in front of its "=", "+=" and the like; empty: it has none.
+std::string_view assigned_part(std::string_view line) {
+  for (std::size_t at = line.find('='); at != line.npos && at > 0; at = line.find('=', at + 1)) {
+    if (line.find_first_of("([{") < at) {
+      // "a, (b, c) = f()" is rare; a call's arguments by name are not.
+      return "";
+    }
+    if (at + 1 < line.size() && line[at + 1] == '=') return "";
+    if (std::string_view("<>!").find(line[at - 1]) != std::string_view::npos) return "";
+    const std::size_t end = line.find_last_not_of("+-*/@%&|^=", at);
+    return end == line.npos ? "" : line.substr(0, end + 1);
+  }
+  return "";
+}
+
+bool assigns(std::string_view line, std::string_view name) {
+  std::string_view part = assigned_part(line);
+  part = part.substr(0, part.find(':'));
+  const std::vector<std::string> names = listed(part);
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool calls(std::string_view line, std::string_view name) {
+  for (std::size_t at = line.find(name); at != line.npos; at = line.find(name, at + 1)) {
+    const bool begins = at == 0 || !is_name(line[at - 1]);
+    if (begins && line.substr(at + name.size()).starts_with("(")) return true;
+  }
+  return false;
+}
+
+// "table[rows]": a name, or what a call or another index gave, with an index.
+bool has_index(std::string_view line) {
+  for (std::size_t at = line.find('['); at != line.npos; at = line.find('[', at + 1)) {
+    if (at > 0 && (is_name(line[at - 1]) || line[at - 1] == ')' || line[at - 1] == ']')) return true;
+  }
+  return false;
+}
+
+std::vector<std::size_t> lines_of_node(const std::vector<std::string_view>& lines,
+                                       std::pair<std::size_t, std::size_t> part, const SourceNode& node) {
+  const auto that = [&](const auto& is_it) {
+    std::vector<std::size_t> out;
+    for (std::size_t at = part.first; at < part.second; ++at) {
+      const std::string_view code = trim(lines[at].substr(0, lines[at].find('#')));
+      if (!code.empty() && is_it(code)) out.push_back(at);
+    }
+    return out;
+  };
+  const std::string_view base = without_number(node.name);
+  auto found = that([&](std::string_view code) { return assigns(code, node.name) || assigns(code, base); });
+  if (found.size() > 1) {
+    // Those of several that call the operator by its name.
+    std::erase_if(found, [&](std::size_t at) {
+      return std::none_of(node.operators.begin(), node.operators.end(),
+                          [&](const std::string& each) { return calls(lines[at], each); });
+    });
+    return found;
+  }
+  if (!found.empty()) return found;
+  if (base == "getitem" || base == "index") return that(has_index);
+  return that([&](std::string_view code) { return calls(code, base); });
+}
+
+}  // namespace
+
+int line_of_nodes(std::string_view source, int first, const std::vector<SourceNode>& nodes, bool by_index) {
+  const std::vector<std::string_view> lines = lines_of(source);
+  const auto part = body(lines, first);
+  const bool any_indexes = by_index && std::any_of(nodes.begin(), nodes.end(), indexes);
+  int line = 0;
+  for (const SourceNode& node : nodes) {
+    if (any_indexes && !indexes(node)) continue;
+    const auto found = lines_of_node(lines, part, node);
+    if (found.size() != 1) return 0;
+    const int its = static_cast<int>(found[0]) + 1;
+    if (line != 0 && line != its) return 0;
+    line = its;
+  }
+  return line;
+}
+
+// ---- findings
+
+namespace {
+
+constexpr std::uint32_t kIllegalAddress = 700, kAssert = 710;
+
+std::optional<Location> line_inside(const Finding& finding, const session::Code& function) {
+  const auto& frames = finding.stack.python;
+  const auto launch = std::find_if(frames.begin(), frames.end(), [](const symbolize::PythonFrame& frame) {
+    return session::is_generated(frame.file) && frame.function.find("call") != std::string::npos;
+  });
+  // A report on somebody else's session reads no sources.
+  const int first = static_cast<int>(function.first_line);
+  if (launch == frames.end() || symbolize::source_excerpt(function.file, first, 0).empty()) return std::nullopt;
+  const auto generated = session::read_named_file(launch->file, kMostText);
+  if (!generated) return std::nullopt;
+  const GeneratedKernel kernel = kernel_at(*generated, launch->line);
+  Location location;
+  location.function = function.qualified_name;
+  location.language = symbolize::Language::python;
+  location.file = kernel.line > 0 ? kernel.file : function.file;
+  location.line = kernel.line;
+  if (kernel.line <= 0) {
+    const auto source = session::read_named_file(function.file, kMostText);
+    if (!source) return std::nullopt;
+    const bool by_index = finding.code == kIllegalAddress || finding.code == kAssert;
+    location.line = line_of_nodes(*source, first, kernel.nodes, by_index);
+  }
+  if (location.line < 1) return std::nullopt;
+  const auto text = symbolize::source_excerpt(location.file, location.line, 0);
+  if (text.empty()) return std::nullopt;
+  location.source = base::trimmed(text.front().text);
+  return location;
+}
+
+}  // namespace
+
+void add_compiled_lines(Diagnosis& report, const std::vector<const analyse::Failure*>& failures) {
+  for (std::size_t i = 0; i < report.findings.size() && i < failures.size(); ++i) {
+    Finding& finding = report.findings[i];
+    const session::Code* function = analyse::compiled_function_of(*failures[i]);
+    const auto has = [&](Role role) {
+      return std::any_of(finding.related.begin(), finding.related.end(),
+                         [role](const Related& related) { return related.role == role; });
+    };
+    if (function == nullptr || has(Role::eager)) continue;
+    if (auto line = line_inside(finding, *function)) {
+      finding.related.push_back({Role::source, std::move(*line), analyse::Grade::inferred});
+    }
+  }
+}
+
+}  // namespace cudadiag::diagnose
