@@ -189,7 +189,7 @@ FollowedLaunch::Next FollowedLaunch::access(Part& part, const ThreadInstruction&
   const std::uint32_t at = part.state.at;
   const auto address = calculator.address(code);
   if (calculator.needed_cut()) return part_where(part, *calculator.needed_cut());
-  if (address && code.width != 0) {
+  if (address && code.width != 0 && range_of(address->form, part.box)) {
     add_access(address->word, code, address->form, part.box);
   } else {
     give_up_on(at);

@@ -68,6 +68,7 @@ std::optional<Range> range_of(const Form& form, const Box& box) {
   Wide least = form.base, most = form.base;
   for (std::size_t i = 0; i < kCoordinates; ++i) {
     const Wide low = Wide{form.steps[i]} * box.low[i], high = Wide{form.steps[i]} * box.high[i];
+    if (!fits(low) || !fits(high)) return std::nullopt;
     least += std::min(low, high);
     most += std::max(low, high);
   }
@@ -78,8 +79,9 @@ std::optional<Range> range_of(const Form& form, const Box& box) {
 Form in_box(const Form& form, const Box& box) {
   Form out = form;
   for (std::size_t i = 0; i < kCoordinates; ++i) {
-    if (box.low[i] != box.high[i]) continue;
-    out.base += out.steps[i] * box.low[i];
+    const Wide base = out.base + Wide{out.steps[i]} * box.low[i];
+    if (box.low[i] != box.high[i] || !fits(base)) continue;
+    out.base = static_cast<std::int64_t>(base);
     out.steps[i] = 0;
   }
   return out;

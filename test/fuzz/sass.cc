@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "sass/byte_ranges.h"
 #include "sass/failing_address.h"
 
 using namespace cudadiag::sass;
@@ -60,6 +61,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data + 4), size - 4);
   const KernelAccesses accesses = read_sass(text, bank, calls, zeros);
   for (const std::uint32_t parameter : {0, 8}) accesses.mode(parameter);
+  const ByteRanges ranges(text, bank, calls);
+  ranges.of({{4, 1, 3}, {32, 2, 1}, text.substr(0, 64), {0, 8}});
   const std::uint32_t offset = data[2] * 0x10u;
   compute(text, bank, offset, {}, true);
   compute(text, bank, offset, launch_of(text), false);
