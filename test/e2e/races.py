@@ -238,8 +238,8 @@ def parts_of_a_buffer_race_where_they_overlap(machine):
 def a_kernel_that_leaves_its_buffer_is_told_although_nothing_fails(machine):
     """The buffer has 1,024 elements."""
     _with_disassembler(machine)
-    _expect_none(machine, "race_kernels", f"{CUBIN} part__8_4:992 elsewhere")
-    result, report = _races(machine, "race_kernels", f"{CUBIN} part__8_4:993 elsewhere")
+    _expect_none(machine, "race_kernels", f"{CUBIN} part__8_4:992 part__8_4:0")
+    result, report = _races(machine, "race_kernels", f"{CUBIN} part__8_4:993 part__8_4:0")
     expect((result.returncode, result.stdout), (0, "done\n"), "the program goes on")
     expect([(finding["kind"], finding["evidence"]["grade"]) for finding in report["findings"]],
            [("out_of_bounds", "suspected")], "findings")
