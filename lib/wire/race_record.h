@@ -40,7 +40,7 @@ inline constexpr std::size_t kOffsets = 16;  // where operations have their ordi
 
 inline constexpr std::size_t kWords = 4;
 inline constexpr std::size_t kMostParts = 256;  // of a batch of copies: others are not told
-inline constexpr std::size_t kMostWords = 32;  // that are told of one launch: with so many there may be more
+inline constexpr std::size_t kMostWords = 32;   // that are told of one launch: with so many there may be more
 inline constexpr Field<std::uint64_t, kBody> kWord0;
 inline constexpr Field<std::uint64_t, kBody + 8> kWord1;
 inline constexpr Field<std::uint64_t, kBody + 16> kWord2;
