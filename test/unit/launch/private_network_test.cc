@@ -62,8 +62,8 @@ int error_of_connecting(std::uint16_t port) {
 }
 
 void become_nobody() {
-  const bool done = ::setgroups(0, nullptr) == 0 && ::setresgid(kUnprivileged, kNobody, kNobody) == 0 &&
-                    ::setresuid(kUnprivileged, kNobody, kNobody) == 0;
+  const bool done = ::setgroups(0, nullptr) == 0 && ::setresgid(kUnprivileged, kUnprivileged, kUnprivileged) == 0 &&
+                    ::setresuid(kUnprivileged, kUnprivileged, kUnprivileged) == 0;
   if (!done) ::_exit(kRefused);
   ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // as it is of a program that this user starts
 }
@@ -123,7 +123,7 @@ TEST_CASE("root of a container keeps its rights to files of others") {
   if (::getuid() != 0) return;
   test::ScratchFolder scratch;
   const auto file = scratch.file("others");
-  REQUIRE(::chown(file.c_str(), kUnprivileged, kNobody) == 0);
+  REQUIRE(::chown(file.c_str(), kUnprivileged, kUnprivileged) == 0);
   REQUIRE(::chmod(file.c_str(), 0600) == 0);
   const int status = status_inside(Who::root_of_container, [&] {
     struct stat seen {};
