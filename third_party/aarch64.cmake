@@ -1,5 +1,5 @@
 # For 64-bit Arm on another processor: Debian's cross compiler, libraries from what third_party/sysroot unpacked in
-# CUDADIAG_SYSROOT, and qemu for programs that the build itself runs.
+# CUDADIAG_SYSROOT, and an emulator for programs that the build and the tests run.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES CUDADIAG_SYSROOT)
@@ -11,4 +11,4 @@ set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static -L ${CUDADIAG_SYSROOT})
+set(CMAKE_CROSSCOMPILING_EMULATOR ${CMAKE_CURRENT_LIST_DIR}/emulate ${CUDADIAG_SYSROOT})
