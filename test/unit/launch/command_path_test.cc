@@ -1,0 +1,71 @@
+#include "launch/command_path.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "unit/scratch_folder.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using cudadiag::launch::find_command;
+
+void write(const fs::path& path, fs::perms rights) {
+  std::ofstream(path) << "#!/bin/sh\n";
+  fs::permissions(path, rights);
+}
+
+constexpr fs::perms kExecutable = fs::perms::owner_all;
+constexpr fs::perms kPlain = fs::perms::owner_read;
+
+// PATH for the length of a scope.
+class SearchPath {
+ public:
+  explicit SearchPath(const std::string& path) : before_(std::getenv("PATH")) { ::setenv("PATH", path.c_str(), 1); }
+  ~SearchPath() { ::setenv("PATH", before_.c_str(), 1); }
+
+ private:
+  std::string before_;
+};
+
+}  // namespace
+
+TEST_CASE("the first folder of PATH that has an executable file of the name wins") {
+  const cudadiag::test::ScratchFolder scratch;
+  const fs::path root = scratch.path();
+  for (const char* folder : {"a", "b", "c"}) fs::create_directory(root / folder);
+  write(root / "a/tool", kPlain);
+  write(root / "b/tool", kExecutable);
+  write(root / "c/tool", kExecutable);
+  const SearchPath path((root / "a").string() + ":" + (root / "b").string() + ":" + (root / "c").string());
+  CHECK(find_command("tool").path == (root / "b/tool").string());
+  CHECK(find_command("tool").error == 0);
+}
+
+TEST_CASE("a file that cannot be executed is another error than none") {
+  const cudadiag::test::ScratchFolder scratch;
+  const fs::path root = scratch.path();
+  write(root / "tool", kPlain);
+  fs::create_directory(root / "folder");
+  const SearchPath path(root.string());
+  CHECK(find_command("tool").error == EACCES);
+  CHECK(find_command("folder").error == EACCES);
+  CHECK(find_command("nothing").error == ENOENT);
+  CHECK(find_command("").error == ENOENT);
+  CHECK(find_command("tool").path.empty());
+}
+
+TEST_CASE("a name with a slash is a path and is not searched for") {
+  const cudadiag::test::ScratchFolder scratch;
+  const fs::path root = scratch.path();
+  write(root / "tool", kExecutable);
+  const SearchPath path(root.string());
+  CHECK(find_command((root / "tool").string()).path == (root / "tool").string());
+  CHECK(find_command("./tool-that-is-only-in-PATH").error == ENOENT);
+}

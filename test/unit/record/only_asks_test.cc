@@ -1,0 +1,22 @@
+#include <doctest/doctest.h>
+
+#include "record/calls/calls.h"
+
+using cudadiag::record::only_asks;
+
+TEST_CASE("calls that only query get no callback") {
+  for (const char* name : {"cuDeviceGetAttribute", "cudaGetDevice", "cudaPeekAtLastError", "cudaGetLastError",
+                           "__cudaPushCallConfiguration", "cuThreadExchangeStreamCaptureMode", "cuCtxGetCurrent"}) {
+    CAPTURE(name);
+    CHECK(only_asks(name));
+  }
+}
+
+TEST_CASE("calls that work, and queries that can fail or change something, are watched") {
+  for (const char* name :
+       {"cuLaunchKernel", "cudaMemcpyAsync", "cuModuleGetFunction", "cuLibraryGetKernel", "cuStreamGetCaptureInfo_v2",
+        "cuMemGetInfo_v2", "cuIpcGetEventHandle", "cudaFuncGetAttributes"}) {
+    CAPTURE(name);
+    CHECK_FALSE(only_asks(name));
+  }
+}
