@@ -3,15 +3,20 @@
 #include <fmt/core.h>
 
 #include <iterator>
-
-#include "session/json_values.h"
+#include <nlohmann/json.hpp>
 
 namespace cudadiag::supervise {
 namespace {
 
-using session::Json;
+using Json = nlohmann::json;
 
 constexpr std::uint64_t kInstructionSize = 16;  // sm_70 and later
+
+// Empty if it is absent or no text.
+std::string text_of(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
 
 }  // namespace
 
@@ -21,15 +26,16 @@ std::string lines_of_json(std::string_view json) {
   const Json& function = document[1][0];
   if (!function.is_object()) return "";
   const auto instructions = function.find("sass-instructions");
-  const auto start = session::integer_of<std::uint64_t>(function, "start");
-  if (instructions == function.end() || !instructions->is_array() || !start) return "";
+  const auto start = function.find("start");
+  if (instructions == function.end() || !instructions->is_array()) return "";
+  if (start == function.end() || !start->is_number_unsigned()) return "";
   std::string lines;
-  std::uint64_t address = *start;
+  std::uint64_t address = start->get<std::uint64_t>();
   for (const Json& each : *instructions) {
     if (!each.is_object()) return "";
-    const std::string predicate = session::text_of(each, "predicate");
+    const std::string predicate = text_of(each, "predicate");
     fmt::format_to(std::back_inserter(lines), "/*{:04x}*/ {}{}{} {} ;\n", address, predicate,
-                   predicate.empty() ? "" : " ", session::text_of(each, "opcode"), session::text_of(each, "operands"));
+                   predicate.empty() ? "" : " ", text_of(each, "opcode"), text_of(each, "operands"));
     address += kInstructionSize;
   }
   return lines;
