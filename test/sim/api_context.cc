@@ -81,7 +81,9 @@ CUresult function_in(CUmodule module, const char* name, CUfunction* function, bo
 std::vector<std::size_t> parameter_sizes(const CUfunc_st& function) {
   constexpr std::string_view kParameter = ".param .";
   std::vector<std::size_t> sizes;
-  if (function.name == "sim_store_u32") return {8, 4};
+  if (function.name == "sim_store_u32" || function.name == "sim_store_through") return {8, 4};
+  if (function.name == "sim_load_u32") return {8, 8};
+  if (function.name == "sim_store_variable") return {4};
   const std::string entry = ".entry " + function.name + "(";
   if (const auto at = function.module->image.find(entry); at != std::string::npos) {
     const std::string list = function.module->image.substr(at, function.module->image.find(')', at) - at);

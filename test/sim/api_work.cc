@@ -44,7 +44,44 @@ CUresult sim::check(const Launch& launch) {
   return CUDA_SUCCESS;
 }
 
-// Kernels do nothing, but for one: sim_store_u32(uint32_t* place, uint32_t value).
+namespace {
+
+// The parameter at an offset, whichever way the launch gives them.
+template <typename T>
+T parameter_at(const Launch& launch, std::size_t index, std::size_t offset) {
+  T value{};
+  // As CU_LAUNCH_PARAM_BUFFER_POINTER, the buffer, …
+  const char* buffer = launch.parameters ? nullptr : static_cast<const char*>(launch.extra[1]);
+  std::memcpy(&value, buffer ? buffer + offset : launch.parameters[index], sizeof value);
+  return value;
+}
+
+// The kernels that do something: README.md lists them.
+void take_parameters(const Launch& launch, Op& op) {
+  const std::string& name = launch.function->name;
+  if (!launch.parameters && !launch.extra) return;
+  op.bytes = sizeof op.value;
+  if (name == "sim_store_u32") {
+    op.destination = parameter_at<std::uint64_t>(launch, 0, 0);
+    op.value = parameter_at<std::uint32_t>(launch, 1, 8);
+    op.device_destination = true;
+  } else if (name == "sim_load_u32") {
+    op.source = parameter_at<std::uint64_t>(launch, 0, 0);
+    op.destination = parameter_at<std::uint64_t>(launch, 1, 8);
+    op.device_source = op.device_destination = true;
+  } else if (name == "sim_store_through") {
+    op.source = parameter_at<std::uint64_t>(launch, 0, 0);
+    op.value = parameter_at<std::uint32_t>(launch, 1, 8);
+    op.through = true;
+  } else if (name == "sim_store_variable") {
+    std::size_t bytes = 0;
+    op.value = parameter_at<std::uint32_t>(launch, 0, 0);
+    op.through = sim::variable_of(launch.function->module, "place", op.source, bytes) == CUDA_SUCCESS;
+  }
+}
+
+}  // namespace
+
 sim::Op sim::kernel_op(const Launch& launch) {
   Op op{.kind = Op::Kind::kernel, .function = launch.function};
   const std::uint64_t grid[3] = {launch.grid_x, launch.grid_y, launch.grid_z};
@@ -53,15 +90,7 @@ sim::Op sim::kernel_op(const Launch& launch) {
     op.grid[i] = static_cast<unsigned int>(grid[i]), op.block[i] = static_cast<unsigned int>(block[i]);
   }
   op.shared_bytes = static_cast<unsigned int>(launch.shared_bytes);
-  const bool stores = launch.function->name == "sim_store_u32";
-  if (stores && (launch.parameters || launch.extra)) {
-    // As CU_LAUNCH_PARAM_BUFFER_POINTER, the buffer, …
-    const char* buffer = launch.parameters ? nullptr : static_cast<const char*>(launch.extra[1]);
-    std::memcpy(&op.destination, buffer ? buffer : launch.parameters[0], sizeof op.destination);
-    std::memcpy(&op.value, buffer ? buffer + 8 : launch.parameters[1], sizeof op.value);
-    op.bytes = sizeof op.value;
-    op.device_destination = true;
-  }
+  take_parameters(launch, op);
   std::size_t offset = 0, size = 0;
   for (std::size_t i = 0; launch.parameters; ++i) {
     if (parameter_of(*launch.function, i, &offset, &size) != CUDA_SUCCESS) break;

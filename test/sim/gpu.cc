@@ -354,6 +354,10 @@ bool Gpu::reached(const Progress& progress) {
 }
 
 bool Gpu::reaches_bad_memory(const Op& op) const {
+  if (op.through) {
+    return !memory.holds(op.source, sizeof(std::uint64_t)) ||
+           !memory.holds(*reinterpret_cast<const std::uint64_t*>(op.source), op.bytes);
+  }
   return (op.device_destination && !memory.holds(op.destination, op.bytes)) ||
          (op.device_source && !memory.holds(op.source, op.bytes));
 }
@@ -374,7 +378,10 @@ void Gpu::execute(const Op& op) {
       __atomic_store_n(static_cast<std::uint32_t*>(destination), op.value, __ATOMIC_RELEASE);
       break;
     case Op::Kind::kernel:
-      if (op.destination) *static_cast<std::uint32_t*>(destination) = op.value;  // sim_store_u32
+      if (op.through) destination = *reinterpret_cast<void**>(op.source);
+      if (destination == nullptr) break;
+      *static_cast<std::uint32_t*>(destination) =
+          op.device_source ? *reinterpret_cast<const std::uint32_t*>(op.source) : op.value;
       break;
     case Op::Kind::host_function:
       op.host_function(op.data);

@@ -29,4 +29,7 @@ void load_of(CUfunction function);
 // multiple of 8 or of its size.
 CUresult parameter_of(const CUfunc_st& function, std::size_t index, std::size_t* offset, std::size_t* size);
 
+// The variable of a module that a line ".global .align 8 .b8 NAME[BYTES];" of its text defines, made when it is asked for.
+CUresult variable_of(CUmodule module, const std::string& name, std::uint64_t& address, std::size_t& bytes);
+
 }  // namespace sim

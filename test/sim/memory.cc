@@ -42,6 +42,21 @@ CUresult Memory::enlist(std::uint32_t context_uid, std::uint64_t address, std::s
   return CUDA_SUCCESS;
 }
 
+CUresult Memory::reserve(std::size_t bytes, std::uint64_t wanted, std::uint64_t& address) {
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void* place = mmap(reinterpret_cast<void*>(wanted), bytes, PROT_NONE, kFlags, -1, 0);
+  if (place == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  address = reinterpret_cast<std::uint64_t>(place);
+  return CUDA_SUCCESS;
+}
+
+CUresult Memory::map(std::uint64_t address, std::size_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (mprotect(reinterpret_cast<void*>(address), bytes, PROT_READ | PROT_WRITE) != 0) return CUDA_ERROR_INVALID_VALUE;
+  ranges_[address] = {bytes, Kind::mapped, 0};
+  return CUDA_SUCCESS;
+}
+
 void Memory::forget_context(std::uint32_t context_uid) {
   std::lock_guard lock(mutex_);
   for (auto range = ranges_.begin(); range != ranges_.end();) {

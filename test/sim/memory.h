@@ -11,7 +11,7 @@ namespace sim {
 
 class Memory {
  public:
-  enum class Kind { device, pinned, registered };
+  enum class Kind { device, pinned, registered, mapped };
   // Before anything is allocated.
   void set_total(std::size_t bytes) { total_ = bytes; }
   std::size_t total() const { return total_; }
@@ -19,6 +19,9 @@ class Memory {
   CUresult allocate(std::uint32_t context_uid, std::size_t bytes, Kind kind, std::uint64_t& address);
   CUresult release(std::uint64_t address, Kind kind);
   CUresult enlist(std::uint32_t context_uid, std::uint64_t address, std::size_t bytes);
+  // Addresses alone, at `wanted` if they are free; then memory at them.
+  CUresult reserve(std::size_t bytes, std::uint64_t wanted, std::uint64_t& address);
+  CUresult map(std::uint64_t address, std::size_t bytes);
   // Everything that was allocated or registered under a context dies with it.
   void forget_context(std::uint32_t context_uid);
 

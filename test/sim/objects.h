@@ -40,6 +40,7 @@ struct Op {
   Kind kind = Kind::kernel;
   bool device_source = false;       // source is device memory, to be checked when the operation runs
   bool device_destination = false;  // likewise
+  bool through = false;             // the destination is the pointer that lies at the source when it runs
   unsigned int flags = 0;
   std::uint32_t value = 0;
   std::uint64_t destination = 0;
@@ -132,6 +133,7 @@ struct CUmod_st {
   std::string image;
   std::atomic<bool> loaded = false;  // by the first question about a function, or its first launch
   std::unordered_map<std::string, std::unique_ptr<CUfunc_st>> functions;
+  std::unordered_map<std::string, std::pair<std::uint64_t, std::size_t>> variables;  // address and bytes
 };
 
 struct CUgraphNode_st {
