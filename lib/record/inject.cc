@@ -67,6 +67,8 @@ Options read_options() {
   if (strstr(text, "watch=hooks") != nullptr) options.watch_by = WatchBy::hooks;
   if (strstr(text, "watch=cupti") != nullptr) options.watch_by = WatchBy::cupti;
   options.once = strstr(text, "once=on") != nullptr;
+  constexpr char kSave[] = "save=";
+  if (const char* save = strstr(text, kSave)) options.save_limit = strtoull(save + sizeof kSave - 1, nullptr, 10) << 20;
   return options;
 }
 

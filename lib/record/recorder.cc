@@ -39,6 +39,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
     return true;
   }
   calls_.enable(options.races);
+  start_saving();
   if (options.once) arm_core_dump(driver_, interner_, options.folder);
   return true;
 }
@@ -83,6 +84,17 @@ void Recorder::start_rerun() {
   } else if (!window_.empty()) {
     operations_.alone().start(window_.patience());
   }
+}
+
+void Recorder::start_saving() {
+  if (options_.save_limit == 0) return;
+  if (!calls_.watch().by_hooks()) {
+    return interner_.note("launch-not-saved", "a launch can be saved only where calls are watched by hooks");
+  }
+  const LaunchSaver::Rooms rooms = {area_, interner_, driver_, memory_.allocations(), layouts_};
+  LaunchSaver* saver = LaunchSaver::make(rooms, options_.folder, options_.save_limit);
+  if (saver == nullptr) return interner_.note("launch-not-saved", "there is no memory or no folder for it");
+  operations_.save_by(*saver);
 }
 
 ThreadState* Recorder::acquire_thread() {
@@ -229,6 +241,7 @@ void Recorder::leave_other(ThreadState& thread, std::uint32_t id, const CallRule
   if (rule.blocks) BlockingCalls::leave(thread);
   graphs_.remove_markers(thread, ok);
   if (operations_.frozen()) return;
+  if (ok && operations_.saver() != nullptr) operations_.saver()->returned(id, data.functionParams);
   switch (rule.role) {
     case Role::operation:
     case Role::look_up:

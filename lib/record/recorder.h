@@ -46,6 +46,7 @@ struct Options {
   bool races = false;       // wire/race_record.h
   WatchBy watch_by = WatchBy::automatic;
   bool once = false;             // the driver is to write a GPU core dump of this process when it fails
+  std::uint64_t save_limit = 0;  // bytes of memory to save with a launch that is waited for; 0: none is saved
   const char* folder = nullptr;  // of the pass
 };
 
@@ -117,6 +118,7 @@ class Recorder {
   void attach_area();
   void start_parts();
   void start_rerun();
+  void start_saving();
 
   // For calls that do more than issue an operation.
   [[gnu::cold, gnu::noinline]] void enter_other(ThreadState& thread, std::uint32_t id, const CallRule& rule,

@@ -37,6 +37,17 @@ class Allocations {
   // Memory of the device that lives now, of which `to` takes kAllocations; how many. Not what is stream-ordered: that
   // may go back to its pool and be handed out again without the driver's mapping ever changing.
   std::size_t living(Living* to) const;
+  // Calls `visit(address, bytes, kind)` for all memory that lives now, that of the host included.
+  template <typename Visit>
+  void each_living(Visit visit) const {
+    const LockGuard lock(mutex_);
+    for (std::uint32_t i = 0; i < used_; ++i) {
+      const std::byte* known = entry(i);
+      if (wire::load(known, wire::allocation::kFreed) != 0) continue;
+      visit(wire::load(known, wire::allocation::kAddress), wire::load(known, wire::allocation::kBytes),
+            static_cast<wire::allocation::Kind>(wire::load(known, wire::allocation::kKind)));
+    }
+  }
   // The one of these that begins at the address.
   bool living_at(std::uint64_t address, Living& to) const;
   // Whether this piece has not been freed. From any thread, as of late.

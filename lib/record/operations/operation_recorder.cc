@@ -63,7 +63,7 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
   if (alone_.on()) [[unlikely]]
     take_turn(thread, site.armed && operation::can_fault(rule.kind));
   if ((open.flags & operation::kAlone) != 0) [[unlikely]] {
-    rule.kind == Kind::kernel ? arguments_.read(call) : arguments_.forget();
+    keep_suspect(id, rule, call, data);
   }
 
   const bool young = site.ordinal > 0 && site.ordinal <= kDenseOperations;
@@ -84,6 +84,18 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
   if (rule.kind == Kind::kernel && (open.flags & operation::kCaptured) == 0) [[likely]]
     latest_.keep(thread, call);
   write(thread, rule, call, site.ordinal);
+}
+
+// Everything issued before it has finished, and nothing else is issued until it has, too.
+void OperationRecorder::keep_suspect(std::uint32_t id, const CallRule& rule, const Call& call,
+                                     const CUpti_CallbackData& data) {
+  if (rule.kind != Kind::kernel) {
+    arguments_.forget();
+    if (saver_ != nullptr) saver_->passed();
+    return;
+  }
+  arguments_.read(call);
+  if (saver_ != nullptr) saver_->save(id, data.functionParams, call, data.symbolName);
 }
 
 void OperationRecorder::meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data) {
@@ -203,7 +215,10 @@ void OperationRecorder::leave(ThreadState& thread, const CallRule& rule, std::ui
       open.flags &= static_cast<std::uint8_t>(~operation::kAlone);
     }
   }
-  if (is_sticky(result) && (open.flags & operation::kAlone) != 0) arguments_.keep(thread.index, thread.serial);
+  if (is_sticky(result) && (open.flags & operation::kAlone) != 0) [[unlikely]] {
+    arguments_.keep(thread.index, thread.serial);
+    if (saver_ != nullptr) saver_->failed(static_cast<CUresult>(result));
+  }
   if (operation::has_returned_at(rule.kind)) wire::store(open.record, operation::kReturnedAt, ticks());
   wire::store_release(open.record, operation::kFlags, open.flags);
   if (ok && thread.recent_errors != thread.recent_worked) failures_.worked(thread);

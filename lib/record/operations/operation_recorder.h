@@ -26,6 +26,7 @@
 #include "record/process/launch_blocking.h"
 #include "record/python/autograd.h"
 #include "record/rerun/alone.h"
+#include "record/saving/launch_saver.h"
 
 namespace cudadiag::record {
 
@@ -50,6 +51,12 @@ class OperationRecorder {
     blocking_ = &blocking;
   }
 
+  // In a rerun: saves the launches that are waited for alone.
+  void save_by(LaunchSaver& saver) {
+    saver_ = &saver;
+    alone_.save_by(saver);
+  }
+
   [[gnu::hot]] void enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                           std::uintptr_t frame);
   [[gnu::hot]] void leave(ThreadState& thread, const CallRule& rule, std::uint32_t result);
@@ -69,6 +76,7 @@ class OperationRecorder {
   Failures& failures() { return failures_; }
   LatestParameters& latest() { return latest_; }
   LaunchArguments& arguments() { return arguments_; }
+  LaunchSaver* saver() { return saver_; }
   Alone& alone() { return alone_; }
   SiteFinder& sites() { return sites_; }
   const SiteFinder& sites() const { return sites_; }
@@ -79,6 +87,8 @@ class OperationRecorder {
   // False: no marker was queued after this operation.
   [[gnu::noinline]] bool mark(ThreadState& thread);
   [[gnu::cold, gnu::noinline]] void take_turn(ThreadState& thread, bool armed);
+  [[gnu::cold, gnu::noinline]] void keep_suspect(std::uint32_t id, const CallRule& rule, const Call& call,
+                                                 const CUpti_CallbackData& data);
   [[gnu::cold, gnu::noinline]] void meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data);
   [[gnu::hot]] void write(ThreadState& thread, const CallRule& rule, const Call& call, std::uint32_t site_ordinal);
 
@@ -97,6 +107,7 @@ class OperationRecorder {
   LaunchBlocking* blocking_ = nullptr;
   Interner* interner_ = nullptr;
   LaunchArguments arguments_;
+  LaunchSaver* saver_ = nullptr;  // null: no launch is saved
 };
 
 }  // namespace cudadiag::record

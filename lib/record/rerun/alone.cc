@@ -158,7 +158,10 @@ bool Alone::wait(ThreadState& thread) {
   const CUresult result = wait_for(wait, nanoseconds(CLOCK_MONOTONIC) + patience_);
   if (result == CUDA_ERROR_NOT_READY) give_up("an operation did not finish");
   // Before the picture is frozen: the launcher may read it from then on.
-  if (is_sticky(static_cast<std::uint32_t>(result))) arguments_->keep(thread.index, thread.serial);
+  if (is_sticky(static_cast<std::uint32_t>(result))) {
+    arguments_->keep(thread.index, thread.serial);
+    if (saver_ != nullptr) saver_->failed(result);
+  }
   report(thread, result, open.stream, open.site);
   return result != CUDA_ERROR_NOT_READY;
 }

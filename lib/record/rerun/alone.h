@@ -20,6 +20,7 @@
 #include "record/operations/threads.h"
 #include "record/output/area_map.h"
 #include "record/output/interner.h"
+#include "record/saving/launch_saver.h"
 
 namespace cudadiag::record {
 
@@ -29,6 +30,8 @@ class Alone {
               LaunchArguments& arguments);
   // `patience` in milliseconds, for one operation.
   void start(std::uint32_t patience);
+  // Told when the operation that is alone has failed.
+  void save_by(LaunchSaver& saver) { saver_ = &saver; }
   bool on() const { return on_.load(std::memory_order_relaxed); }
 
   // ENTER of a call that issues work or begins a capture: waits while another thread's operation is alone.
@@ -61,6 +64,7 @@ class Alone {
   Failures* failures_ = nullptr;
   LaunchArguments* arguments_ = nullptr;
   AreaMap* area_ = nullptr;
+  LaunchSaver* saver_ = nullptr;
   std::uint64_t patience_ = 0;  // ns
   std::atomic<bool> noted_capture_ = false;
   std::atomic<std::uint32_t> passing_ = 0;  // threads inside a call that issues work

@@ -1,0 +1,358 @@
+#include "record/saving/launch_saver.h"
+
+#include <cupti.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <span>
+
+#include "record/output/unrecorded.h"
+#include "record/saving/global_names.h"
+#include "record/scratch.h"
+#include "record/uncancelled.h"
+
+namespace cudadiag::record {
+
+namespace format = wire::saved_launch;
+using format::Missing;
+using format::Reach;
+using format::Record;
+
+namespace {
+
+template <std::size_t kSize>
+using Bytes = std::array<std::byte, kSize>;
+
+bool write_all(int file, const void* data, std::size_t size) {
+  const auto* bytes = static_cast<const std::byte*>(data);
+  while (size > 0) {
+    const ssize_t written = write(file, bytes, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes += written;
+    size -= static_cast<std::size_t>(written);
+  }
+  return true;
+}
+
+// `after` follows `first` in the payload.
+void put(int file, Record kind, std::span<const std::byte> first, std::span<const std::byte> after = {}) {
+  const std::size_t length = first.size() + after.size();
+  Bytes<format::kRecordHead> head{};
+  wire::store(head.data(), format::kKind, static_cast<std::uint32_t>(kind));
+  wire::store(head.data(), format::kLength, static_cast<std::uint32_t>(length));
+  const Bytes<8> padding{};
+  const iovec parts[] = {{head.data(), head.size()},
+                         {const_cast<std::byte*>(first.data()), first.size()},
+                         {const_cast<std::byte*>(after.data()), after.size()},
+                         {const_cast<std::byte*>(padding.data()), (8 - length % 8) % 8}};
+  // What is cut short is refused when it is read.
+  if (writev(file, parts, 4) < 0) return;
+}
+
+template <typename First, typename Second>
+void put_pair(int file, Record kind, First first, Second second) {
+  Bytes<sizeof(Second) == 8 ? 16 : 8> payload{};
+  memcpy(payload.data(), &first, sizeof first);
+  memcpy(payload.data() + payload.size() - sizeof second, &second, sizeof second);
+  put(file, kind, payload);
+}
+
+std::span<const std::byte> bytes_of(const char* text) {
+  return {reinterpret_cast<const std::byte*>(text), strnlen(text, PATH_MAX)};
+}
+
+Bytes<format::kBlockSize> encoded(const SavedMemory::Block& block, std::uint32_t number) {
+  Bytes<format::kBlockSize> to{};
+  wire::store(to.data(), format::kAddress, block.address);
+  wire::store(to.data(), format::kBytes, block.bytes);
+  wire::store(to.data(), format::kSavedFrom, block.from);
+  wire::store(to.data(), format::kSavedBytes, block.saved);
+  wire::store(to.data(), format::kNumber, number);
+  wire::store(to.data(), format::kMemoryKind, static_cast<std::uint32_t>(block.kind));
+  wire::store(to.data(), format::kReach, static_cast<std::uint32_t>(block.reach));
+  wire::store(to.data(), format::kUnsaved, static_cast<std::uint32_t>(block.unsaved));
+  return to;
+}
+
+// Those that name objects of this process are events; all others are numbers.
+bool names_object(CUlaunchAttributeID id) {
+  return id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT || id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT ||
+         id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE || id == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW;
+}
+
+}  // namespace
+
+// As the driver lays them out.
+struct LaunchSaver::Parameters {
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 15;
+  std::size_t size;
+  ParameterLayout layout;
+  alignas(8) std::byte bytes[kMostBytes];
+};
+
+LaunchSaver* LaunchSaver::make(const Rooms& rooms, const char* folder, std::uint64_t limit) {
+  if (folder == nullptr || *folder == '\0' || !may_take_address_space(sizeof(LaunchSaver))) return nullptr;
+  void* memory =
+      mmap(nullptr, sizeof(LaunchSaver), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* saver = new (memory) LaunchSaver(rooms);
+  const int length = snprintf(saver->path_, sizeof saver->path_, "%s/%s%d", folder, format::kFolderPrefix, getpid());
+  if (length < 0 || static_cast<std::size_t>(length) >= sizeof saver->path_) {
+    munmap(memory, sizeof(LaunchSaver));
+    return nullptr;
+  }
+  saver->api_.load();
+  saver->images_.start(saver->api_);
+  saver->limit_ = limit;
+  return saver;
+}
+
+// Anew for each launch: the one before has passed.
+bool LaunchSaver::open_folder() {
+  passed();
+  if (mkdir(path_, 0700) != 0 && errno != EEXIST) return false;
+  folder_ = open(path_, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder_ < 0) return false;
+  description_ = openat(folder_, format::kDescription, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+  return description_ >= 0;
+}
+
+void LaunchSaver::missing(Missing what, std::uint64_t count) {
+  put_pair(description_, Record::missing, static_cast<std::uint32_t>(what), count);
+}
+
+void LaunchSaver::save(std::uint32_t id, const void* parameters, const Call& launch, const char* kernel) {
+  const Uncancelled uncancelled;
+  if (++saved_ > kMostSaved || !open_folder() || kernel == nullptr) {
+    if (!noted_) {
+      rooms_.interner.note("launch-not-saved", saved_ > kMostSaved ? "too many launches were waited for to save each"
+                                               : kernel == nullptr ? "the driver does not name the kernel"
+                                                                   : "the folder for it could not be made");
+    }
+    noted_ = true;
+    return passed();
+  }
+  const RelaxedCapture relaxed(rooms_.driver);
+  Bytes<format::kHeaderSize> header{};
+  wire::store(header.data(), format::kHeaderMagic, format::kMagic);
+  wire::store(header.data(), format::kHeaderVersion, format::kVersion);
+  write_all(description_, header.data(), header.size());
+  put(description_, Record::kernel, bytes_of(kernel));
+  describe_launch(id, parameters, launch);
+  const LoadedImages::Kernel loaded = images_.find(launch.function);
+  CUdevice device = 0;
+  rooms_.driver.ctx_get_device(&device);
+  describe_function(launch.function, loaded.kernel, device);
+  describe_gpu(device);
+  save_image(loaded);
+  save_memory(launch, loaded);
+}
+
+void LaunchSaver::failed(CUresult result) {
+  if (description_ < 0) return;
+  const Uncancelled uncancelled;
+  const auto code = static_cast<std::uint32_t>(result);
+  put(description_, Record::failed, std::as_bytes(std::span(&code, 1)));
+  passed();
+}
+
+void LaunchSaver::passed() {
+  if (description_ >= 0) close(description_);
+  if (folder_ >= 0) close(folder_);
+  description_ = folder_ = -1;
+}
+
+// ---- the call
+
+void LaunchSaver::describe_launch(std::uint32_t id, const void* parameters, const Call& launch) {
+  Bytes<format::kLaunchSize> payload{};
+  memcpy(payload.data() + format::kGrid.offset, launch.grid, sizeof launch.grid);
+  memcpy(payload.data() + format::kBlock.offset, launch.block, sizeof launch.block);
+  memcpy(payload.data() + format::kCluster.offset, launch.cluster, sizeof launch.cluster);
+  wire::store(payload.data(), format::kSharedBytes, launch.shared_bytes);
+  const bool cooperative = id == CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel ||
+                           id == CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz;
+  wire::store(payload.data(), format::kLaunchFlags, cooperative ? format::kCooperative : 0u);
+  CUdevice device = 0;
+  if (rooms_.driver.ctx_get_device(&device) == CUDA_SUCCESS) {
+    wire::store(payload.data(), format::kDevice, static_cast<std::uint32_t>(device));
+  }
+  put(description_, Record::launch, payload);
+  describe_attributes(id, parameters);
+}
+
+void LaunchSaver::describe_attributes(std::uint32_t id, const void* parameters) {
+  constexpr unsigned kMost = 64;
+  if (id != CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx && id != CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz) return;
+  const CUlaunchConfig* config = static_cast<const cuLaunchKernelEx_params*>(parameters)->config;
+  if (config == nullptr || config->attrs == nullptr) return;
+  for (unsigned i = 0; i < std::min(config->numAttrs, kMost); ++i) {
+    const CUlaunchAttribute& attribute = config->attrs[i];
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_IGNORE) continue;
+    if (names_object(attribute.id)) {
+      missing(Missing::attribute, attribute.id);
+      continue;
+    }
+    Bytes<8> head{};
+    memcpy(head.data(), &attribute.id, sizeof attribute.id);
+    put(description_, Record::attribute, head, std::as_bytes(std::span(&attribute.value, 1)));
+  }
+}
+
+void LaunchSaver::describe_function(CUfunction function, CUkernel kernel, CUdevice device) {
+  // Those that a program sets.
+  for (const CUfunction_attribute id :
+       {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+        CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE}) {
+    int value = 0;
+    CUresult result = CUDA_ERROR_NOT_FOUND;
+    if (kernel != nullptr && api_.kernel_get_attribute != nullptr) {
+      result = api_.kernel_get_attribute(&value, id, kernel, device);
+    } else if (kernel == nullptr && api_.func_get_attribute != nullptr) {
+      result = api_.func_get_attribute(&value, id, function);
+    }
+    if (result == CUDA_SUCCESS) put_pair(description_, Record::function_value, static_cast<std::uint32_t>(id), value);
+  }
+  for (const CUlimit id : {CU_LIMIT_STACK_SIZE, CU_LIMIT_PRINTF_FIFO_SIZE, CU_LIMIT_MALLOC_HEAP_SIZE}) {
+    std::size_t value = 0;
+    if (api_.ctx_get_limit == nullptr || api_.ctx_get_limit(&value, id) != CUDA_SUCCESS) continue;
+    put_pair(description_, Record::limit, static_cast<std::uint32_t>(id), std::uint64_t{value});
+  }
+}
+
+void LaunchSaver::describe_gpu(CUdevice device) {
+  const DriverApi& driver = rooms_.driver;
+  Bytes<16> payload{};
+  int numbers[3] = {};
+  if (driver.driver_get_version != nullptr) driver.driver_get_version(&numbers[0]);
+  if (driver.device_get_attribute != nullptr) {
+    driver.device_get_attribute(&numbers[1], CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+    driver.device_get_attribute(&numbers[2], CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+  }
+  memcpy(payload.data(), numbers, sizeof numbers);
+  char name[256] = "";
+  if (driver.device_get_name != nullptr) driver.device_get_name(name, sizeof name - 1, device);
+  put(description_, Record::gpu, payload, bytes_of(name));
+}
+
+// ---- code
+
+void LaunchSaver::save_image(const LoadedImages::Kernel& kernel) {
+  if (kernel.image == nullptr) return;
+  ImageExtent extent = kernel.image->extent;
+  // As it is now: the driver read it when it was loaded.
+  void* mapped = MAP_FAILED;
+  if (extent.begin == nullptr && kernel.image->file != nullptr) {
+    const int file = open(kernel.image->file, O_RDONLY | O_CLOEXEC);
+    struct stat status {};
+    if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+      // One byte more: a text ends there.
+      extent.size = static_cast<std::size_t>(status.st_size);
+      mapped = mmap(nullptr, extent.size, PROT_READ, MAP_PRIVATE, file, 0);
+      if (mapped != MAP_FAILED) extent.begin = static_cast<const std::byte*>(mapped);
+    }
+    if (file >= 0) close(file);
+    if (extent.begin != nullptr) {
+      const bool is_elf = extent.size > 4 && memcmp(extent.begin, "\177ELF", 4) == 0;
+      extent.form = is_elf                               ? format::Image::cubin
+                    : extent.begin[0] == std::byte{0x50} ? format::Image::fatbin
+                                                         : format::Image::text;
+    }
+  }
+  const int file = openat(folder_, format::kImage, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+  const bool written = extent.begin != nullptr && file >= 0 && write_all(file, extent.begin, extent.size);
+  if (file >= 0) close(file);
+  if (written) {
+    put_pair(description_, Record::image, static_cast<std::uint32_t>(extent.form), std::uint64_t{extent.size});
+  }
+  if (mapped != MAP_FAILED) munmap(mapped, extent.size);
+}
+
+// ---- memory
+
+void LaunchSaver::collect(const Call& launch, Parameters& to) const {
+  to.layout = rooms_.layouts.of(launch.function);
+  if (launch.parameters == nullptr) {
+    const ParameterBuffer buffer = parameter_buffer(launch.extra);
+    if (buffer.bytes == nullptr) return;
+    to.size = std::min(buffer.size, Parameters::kMostBytes);
+    memcpy(to.bytes, buffer.bytes, to.size);
+    return;
+  }
+  for (std::size_t i = 0; i < to.layout.count; ++i) {
+    const std::size_t offset = to.layout.offset(i), size = to.layout.size(i);
+    if (offset + size > Parameters::kMostBytes || launch.parameters[i] == nullptr) return;
+    memcpy(to.bytes + offset, launch.parameters[i], size);
+    to.size = std::max(to.size, offset + size);
+  }
+}
+
+void LaunchSaver::save_memory(const Call& launch, const LoadedImages::Kernel& kernel) {
+  const Scratch<Parameters> parameters;
+  const Scratch<SavedMemory> memory;
+  if (!parameters || !memory) return;
+  collect(launch, *parameters);
+  const ParameterLayout& layout = parameters->layout;
+  if (layout.count == 0 && launch.parameters != nullptr) missing(Missing::parameters, 0);
+  for (std::size_t i = 0; i < layout.count && layout.offset(i) + layout.size(i) <= parameters->size; ++i) {
+    const std::uint32_t place[2] = {static_cast<std::uint32_t>(layout.offset(i)),
+                                    static_cast<std::uint32_t>(layout.size(i))};
+    put(description_, Record::parameter, std::as_bytes(std::span(place)),
+        {parameters->bytes + layout.offset(i), layout.size(i)});
+  }
+  if (layout.count == 0 && parameters->size > 0) {
+    const std::uint32_t place[2] = {0, static_cast<std::uint32_t>(parameters->size)};
+    put(description_, Record::parameter, std::as_bytes(std::span(place)), {parameters->bytes, parameters->size});
+  }
+  memory->start(api_, rooms_.allocations, folder_, limit_);
+  memory->follow({parameters->bytes, parameters->size}, Reach::parameter);
+  memory->save(Reach::parameter);
+  save_globals(kernel, *memory);
+  memory->save(Reach::memory);
+  std::uint32_t number = 0;
+  for (const SavedMemory::Block& block : memory->blocks()) put(description_, Record::block, encoded(block, number++));
+  const std::uint64_t dropped = wire::load(rooms_.area.header(), wire::area::kDroppedAllocations);
+  if (dropped > 0) missing(Missing::allocations, dropped);
+}
+
+void LaunchSaver::save_globals(const LoadedImages::Kernel& kernel, SavedMemory& memory) {
+  const Scratch<NameList> names;
+  if (kernel.image == nullptr || kernel.image->extent.begin == nullptr || !names) return missing(Missing::globals, 0);
+  CUdevice device = 0;
+  int major = 0, minor = 0;
+  rooms_.driver.ctx_get_device(&device);
+  if (rooms_.driver.device_get_attribute != nullptr) {
+    rooms_.driver.device_get_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+    rooms_.driver.device_get_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+  }
+  const bool listed = list_globals(kernel.image->extent, static_cast<std::uint32_t>(10 * major + minor), *names);
+  if (!listed || names->cut) missing(Missing::globals, 0);
+  auto number = static_cast<std::uint32_t>(memory.blocks().size());
+  for (std::size_t at = 0; at < names->used; at += strlen(names->text + at) + 1) {
+    const char* name = names->text + at;
+    CUdeviceptr address = 0;
+    std::size_t bytes = 0;
+    CUresult result = CUDA_ERROR_NOT_FOUND;
+    if (kernel.image->library != nullptr && api_.library_get_global != nullptr) {
+      result = api_.library_get_global(&address, &bytes, kernel.image->library, name);
+    } else if (kernel.image->module != nullptr && api_.module_get_global != nullptr) {
+      result = api_.module_get_global(&address, &bytes, kernel.image->module, name);
+    }
+    // The compiler may have dropped it.
+    if (result != CUDA_SUCCESS || bytes == 0) continue;
+    put(description_, Record::global, encoded(memory.save_global(address, bytes, number), number), bytes_of(name));
+    ++number;
+  }
+}
+
+}  // namespace cudadiag::record

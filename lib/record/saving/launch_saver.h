@@ -1,0 +1,69 @@
+// Saves the kernel launch that a rerun waits for alone, before it is issued: code, parameters, memory
+// (wire/saved_launch.h). Whoever uses it holds the gate (rerun/alone.h), and is on the program's own path into the driver:
+// calls are watched by hooks, for inside a callback of CUPTI nothing may be copied.
+#pragma once
+
+#include <climits>
+#include <cstdint>
+
+#include "record/memory/allocations.h"
+#include "record/calls/calls.h"
+#include "record/calls/parameter_layouts.h"
+#include "record/output/area_map.h"
+#include "record/output/interner.h"
+#include "record/saving/loaded_images.h"
+#include "record/saving/saved_memory.h"
+#include "record/saving/saving_api.h"
+
+namespace cudadiag::record {
+
+class LaunchSaver {
+ public:
+  // A window may let so many launches pass that saving each would never end.
+  static constexpr std::uint32_t kMostSaved = 64;
+
+  struct Rooms {
+    AreaMap& area;
+    Interner& interner;
+    const DriverApi& driver;
+    const Allocations& allocations;
+    ParameterLayouts& layouts;
+  };
+  // In fresh pages; null: there is no memory, or the folder's path is too long. `limit`: bytes of memory to save.
+  static LaunchSaver* make(const Rooms& rooms, const char* folder, std::uint64_t limit);
+
+  // EXIT of any call that has succeeded.
+  void returned(std::uint32_t id, const void* parameters) { images_.returned(id, parameters); }
+  // ENTER of the launch. `parameters`: CUPTI's structure of the call.
+  void save(std::uint32_t id, const void* parameters, const Call& launch, const char* kernel);
+  // The launch that was saved last has failed, or has not.
+  void failed(CUresult result);
+  void passed();
+
+ private:
+  explicit LaunchSaver(const Rooms& rooms) : rooms_(rooms) {}
+
+  struct Parameters;
+  class Description;
+  bool open_folder();
+  void describe_launch(std::uint32_t id, const void* parameters, const Call& launch);
+  void describe_attributes(std::uint32_t id, const void* parameters);
+  void describe_function(CUfunction function, CUkernel kernel, CUdevice device);
+  void describe_gpu(CUdevice device);
+  void save_image(const LoadedImages::Kernel& kernel);
+  void save_globals(const LoadedImages::Kernel& kernel, SavedMemory& memory);
+  void collect(const Call& launch, Parameters& parameters) const;
+  void save_memory(const Call& launch, const LoadedImages::Kernel& kernel);
+  void missing(wire::saved_launch::Missing what, std::uint64_t count);
+
+  Rooms rooms_;
+  SavingApi api_;
+  char path_[PATH_MAX] = {};  // of the folder of this process
+  std::uint64_t limit_ = 0;
+  std::uint32_t saved_ = 0;
+  bool noted_ = false;
+  int folder_ = -1, description_ = -1;  // while a launch is saved, or saved and not known to have passed
+  LoadedImages images_;
+};
+
+}  // namespace cudadiag::record

@@ -1,0 +1,142 @@
+#include "record/saving/loaded_images.h"
+
+#include <cupti.h>
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/mman.h>
+
+namespace cudadiag::record {
+
+namespace {
+
+template <typename Parameters>
+const Parameters& as(const void* parameters) {
+  return *static_cast<const Parameters*>(parameters);
+}
+
+template <typename Handle>
+const void* handle_at(Handle* place) {
+  return place == nullptr ? nullptr : static_cast<const void*>(*place);
+}
+
+}  // namespace
+
+void LoadedImages::returned(std::uint32_t id, const void* parameters) {
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData: {
+      const auto& call = as<cuModuleLoadData_params>(parameters);
+      return loaded(handle_at(call.module), call.image, false);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuModuleLoadDataEx: {
+      const auto& call = as<cuModuleLoadDataEx_params>(parameters);
+      return loaded(handle_at(call.module), call.image, false);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuModuleLoadFatBinary: {
+      const auto& call = as<cuModuleLoadFatBinary_params>(parameters);
+      return loaded(handle_at(call.module), call.fatCubin, false);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadData: {
+      const auto& call = as<cuLibraryLoadData_params>(parameters);
+      return loaded(handle_at(call.library), call.code, true);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuModuleLoad: {
+      const auto& call = as<cuModuleLoad_params>(parameters);
+      return loaded_file(handle_at(call.module), call.fname, false);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadFromFile: {
+      const auto& call = as<cuLibraryLoadFromFile_params>(parameters);
+      return loaded_file(handle_at(call.library), call.fileName, true);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuModuleGetFunction: {
+      const auto& call = as<cuModuleGetFunction_params>(parameters);
+      return got(handle_at(call.hfunc), call.hmod, false);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuLibraryGetKernel: {
+      const auto& call = as<cuLibraryGetKernel_params>(parameters);
+      return got(handle_at(call.pKernel), call.library, true);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuLibraryGetModule: {
+      const auto& call = as<cuLibraryGetModule_params>(parameters);
+      return got(handle_at(call.pMod), call.library, false);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction: {
+      const auto& call = as<cuKernelGetFunction_params>(parameters);
+      return got(handle_at(call.pFunc), call.kernel, false);
+    }
+    default:
+      return;
+  }
+}
+
+LoadedImages::Image* LoadedImages::take(const void* handle, bool is_library) {
+  if (handle == nullptr || used_ == images_.size()) return nullptr;
+  Image& image = images_[used_];
+  if (!owners_.insert(key(handle), 2 * (used_ + 1))) return nullptr;
+  ++used_;
+  if (is_library) {
+    image.library = reinterpret_cast<CUlibrary>(const_cast<void*>(handle));
+  } else {
+    image.module = reinterpret_cast<CUmodule>(const_cast<void*>(handle));
+  }
+  return &image;
+}
+
+void LoadedImages::loaded(const void* handle, const void* code, bool is_library) {
+  const LockGuard lock(mutex_);
+  ImageExtent extent = image_extent(code);
+  if (extent.begin != nullptr && !keep(extent)) extent = {};
+  if (Image* image = take(handle, is_library)) image->extent = extent;
+}
+
+void LoadedImages::loaded_file(const void* handle, const char* name, bool is_library) {
+  const LockGuard lock(mutex_);
+  Image* image = take(handle, is_library);
+  if (image == nullptr || name == nullptr) return;
+  const std::size_t bytes = strlen(name) + 1;
+  void* copy = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (copy == MAP_FAILED) return;
+  memcpy(copy, name, bytes);
+  image->file = static_cast<const char*>(copy);
+}
+
+void LoadedImages::got(const void* handle, const void* owner, bool is_kernel) {
+  if (handle == nullptr || owner == nullptr) return;
+  const LockGuard lock(mutex_);
+  const std::uint32_t known = owners_.find(key(owner));
+  if (known != 0) owners_.insert(key(handle), (known & ~1u) | (is_kernel ? 1u : 0u));
+}
+
+// Once for each image: the dynamic linker is asked here, while code is loaded, and never at a launch.
+bool LoadedImages::keep(ImageExtent& extent) {
+  Dl_info library{};
+  if (dladdr(extent.begin, &library) != 0) return true;
+  if (extent.size > kMostCopied - copied_) return false;
+  const std::size_t bytes = extent.size + 1;  // a text keeps the zero at its end
+  void* copy = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (copy == MAP_FAILED) return false;
+  memcpy(copy, extent.begin, extent.size);
+  extent.begin = static_cast<const std::byte*>(copy);
+  copied_ += extent.size;
+  return true;
+}
+
+LoadedImages::Kernel LoadedImages::find(CUfunction function) const {
+  std::uint32_t known = owners_.find(key(function));
+  Kernel kernel;
+  if ((known & 1) != 0) kernel.kernel = reinterpret_cast<CUkernel>(function);
+  // Looked up by a call that was not seen.
+  CUlibrary library = nullptr;
+  CUmodule module = nullptr;
+  if (known == 0 && api_->kernel_get_library != nullptr &&
+      api_->kernel_get_library(&library, reinterpret_cast<CUkernel>(function)) == CUDA_SUCCESS) {
+    known = owners_.find(key(library));
+    kernel.kernel = reinterpret_cast<CUkernel>(function);
+  } else if (known == 0 && api_->func_get_module != nullptr &&
+             api_->func_get_module(&module, function) == CUDA_SUCCESS) {
+    known = owners_.find(key(module));
+  }
+  if (known != 0) kernel.image = &images_[known / 2 - 1];
+  return kernel;
+}
+
+}  // namespace cudadiag::record

@@ -1,0 +1,60 @@
+// The images of device code that the program has loaded, and which of them a kernel is from: followed only in a rerun
+// that saves launches, from the calls that load code and look kernels up.
+//
+// An image in a file that the process has mapped stays there. Any other one is copied when it is loaded: its program may
+// free it.
+#pragma once
+
+#include <cuda.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "record/lock.h"
+#include "record/output/id_table.h"
+#include "record/saving/image_extent.h"
+#include "record/saving/saving_api.h"
+
+namespace cudadiag::record {
+
+class LoadedImages {
+ public:
+  struct Image {
+    ImageExtent extent;
+    const char* file = nullptr;  // that the driver read it from; its extent is not known then
+    CUlibrary library = nullptr;
+    CUmodule module = nullptr;
+  };
+  struct Kernel {
+    const Image* image = nullptr;  // null: not known
+    CUkernel kernel = nullptr;     // null: the handle is a CUfunction
+  };
+
+  void start(const SavingApi& api) { api_ = &api; }
+
+  // EXIT of a call that has succeeded, and that may load code or look up a kernel.
+  void returned(std::uint32_t id, const void* parameters);
+  Kernel find(CUfunction function) const;
+
+ private:
+  static constexpr std::size_t kMostImages = 16384;
+  static constexpr std::uint64_t kMostCopied = std::uint64_t{1} << 30;
+
+  void loaded(const void* handle, const void* code, bool is_library);
+  void loaded_file(const void* handle, const char* name, bool is_library);
+  Image* take(const void* handle, bool is_library);
+  void got(const void* handle, const void* owner, bool is_kernel);
+  bool keep(ImageExtent& extent);
+  static std::uint64_t key(const void* handle) { return reinterpret_cast<std::uint64_t>(handle) * 0x9e3779b97f4a7c15; }
+
+  const SavingApi* api_ = nullptr;
+  Mutex mutex_;
+  std::uint32_t used_ = 0;
+  std::uint64_t copied_ = 0;
+  IdTable<65536> owners_;  // of a module, library, kernel or function: 2 * (1 + index), and 1 more for a kernel
+  std::array<Image, kMostImages> images_;
+};
+
+}  // namespace cudadiag::record

@@ -1,0 +1,56 @@
+// The memory that a launch may use, and what of it is saved: the blocks that its parameters point to, and those that
+// pointers in these lead to. One object, in fresh pages, for the length of one saving; the thread holds the gate
+// (rerun/alone.h), so nothing is issued meanwhile.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "record/memory/allocations.h"
+#include "record/saving/saving_api.h"
+#include "wire/saved_launch.h"
+
+namespace cudadiag::record {
+
+class SavedMemory {
+ public:
+  struct Block {
+    std::uint64_t address, bytes;
+    std::uint64_t from, saved;  // the part that is in its file
+    std::uint64_t wanted;       // offset of the first byte that something points to
+    wire::allocation::Kind kind;
+    wire::saved_launch::Reach reach;
+    wire::saved_launch::Unsaved unsaved;
+  };
+
+  // `folder`: a descriptor; `limit`: bytes that may be saved.
+  void start(const SavingApi& api, const Allocations& allocations, int folder, std::uint64_t limit);
+
+  // Each aligned word of these may be a pointer.
+  void follow(std::span<const std::byte> words, wire::saved_launch::Reach reach);
+  // Saves what `reach` leads to; of parameters it follows the pointers in there.
+  void save(wire::saved_launch::Reach reach);
+  // A variable of the module at this address, which has a number of its own.
+  Block save_global(std::uint64_t address, std::uint64_t bytes, std::uint32_t number);
+
+  std::span<const Block> blocks() const { return {blocks_, count_}; }
+
+ private:
+  static constexpr std::size_t kPiece = std::size_t{4} << 20;
+
+  void note(std::uint64_t pointer, wire::saved_launch::Reach reach);
+  // `whole`: not, if it does not fit.
+  void save_block(Block& block, std::uint32_t number, bool whole, bool follows);
+  bool read(const Block& block, std::uint64_t offset, std::size_t size);
+  bool write(int file, std::uint64_t offset, std::size_t size) const;
+
+  const SavingApi* api_;
+  int folder_;
+  std::uint64_t left_, lowest_, highest_;
+  std::size_t count_;
+  Block blocks_[wire::area::kAllocations];
+  alignas(64) std::byte piece_[kPiece];
+};
+
+}  // namespace cudadiag::record

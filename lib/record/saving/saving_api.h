@@ -1,0 +1,24 @@
+// The driver's functions by which a launch is saved. Any may be missing (third column: since which CUDA release it is
+// there); what it would have told is then left out.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+
+namespace cudadiag::record {
+
+struct SavingApi {
+  void load();
+
+  CUresult (*memcpy_dtoh)(void*, CUdeviceptr, std::size_t) = nullptr;                            // 3.2
+  CUresult (*func_get_attribute)(int*, CUfunction_attribute, CUfunction) = nullptr;              // 2.2
+  CUresult (*kernel_get_attribute)(int*, CUfunction_attribute, CUkernel, CUdevice) = nullptr;    // 12.0
+  CUresult (*func_get_module)(CUmodule*, CUfunction) = nullptr;                                  // 11.0
+  CUresult (*kernel_get_library)(CUlibrary*, CUkernel) = nullptr;                                // 12.5
+  CUresult (*module_get_global)(CUdeviceptr*, std::size_t*, CUmodule, const char*) = nullptr;    // 3.2
+  CUresult (*library_get_global)(CUdeviceptr*, std::size_t*, CUlibrary, const char*) = nullptr;  // 12.0
+  CUresult (*ctx_get_limit)(std::size_t*, CUlimit) = nullptr;                                    // 3.1
+};
+
+}  // namespace cudadiag::record
