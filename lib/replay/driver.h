@@ -1,0 +1,51 @@
+// The driver's functions that a replay calls, opened at run time. Only the child process that makes the launch has one.
+// The third column says since which CUDA release a function is there.
+#pragma once
+
+#include <cuda.h>
+
+#include <string>
+
+namespace cudadiag::replay {
+
+struct Driver {
+  // A clause about what is missing; empty: all that is needed is there.
+  std::string load();
+
+  CUresult (*init)(unsigned) = nullptr;                                                        // 2.0
+  CUresult (*device_get)(CUdevice*, int) = nullptr;                                            // 2.0
+  CUresult (*primary_ctx_retain)(CUcontext*, CUdevice) = nullptr;                              // 7.0
+  CUresult (*ctx_set_current)(CUcontext) = nullptr;                                            // 4.0
+  CUresult (*ctx_set_limit)(CUlimit, std::size_t) = nullptr;                                   // 3.1
+  CUresult (*ctx_synchronize)() = nullptr;                                                     // 2.0
+  CUresult (*mem_get_info)(std::size_t*, std::size_t*) = nullptr;                              // 3.2
+  CUresult (*mem_alloc)(CUdeviceptr*, std::size_t) = nullptr;                                  // 3.2
+  CUresult (*mem_host_register)(void*, std::size_t, unsigned) = nullptr;                       // 6.5
+  CUresult (*memset_d8)(CUdeviceptr, unsigned char, std::size_t) = nullptr;                    // 3.2
+  CUresult (*memcpy_htod)(CUdeviceptr, const void*, std::size_t) = nullptr;                    // 3.2
+  CUresult (*memcpy_dtoh)(void*, CUdeviceptr, std::size_t) = nullptr;                          // 3.2
+  CUresult (*module_load_data)(CUmodule*, const void*) = nullptr;                              // 2.0
+  CUresult (*module_get_function)(CUfunction*, CUmodule, const char*) = nullptr;               // 2.0
+  CUresult (*module_get_global)(CUdeviceptr*, std::size_t*, CUmodule, const char*) = nullptr;  // 3.2
+  CUresult (*func_set_attribute)(CUfunction, CUfunction_attribute, int) = nullptr;             // 9.0
+  CUresult (*launch_kernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                            void**, void**) = nullptr;  // 4.0
+  // May be missing: attributes of a launch are then left out, or all memory lies at new addresses.
+  CUresult (*launch_kernel_ex)(const CUlaunchConfig*, CUfunction, void**, void**) = nullptr;  // 11.8
+  CUresult (*mem_address_reserve)(CUdeviceptr*, std::size_t, std::size_t, CUdeviceptr,
+                                  unsigned long long) = nullptr;     // 10.2
+  CUresult (*mem_address_free)(CUdeviceptr, std::size_t) = nullptr;  // 10.2
+  CUresult (*mem_create)(CUmemGenericAllocationHandle*, std::size_t, const CUmemAllocationProp*,
+                         unsigned long long) = nullptr;  // 10.2
+  CUresult (*mem_map)(CUdeviceptr, std::size_t, std::size_t, CUmemGenericAllocationHandle,
+                      unsigned long long) = nullptr;                                                    // 10.2
+  CUresult (*mem_set_access)(CUdeviceptr, std::size_t, const CUmemAccessDesc*, std::size_t) = nullptr;  // 10.2
+  CUresult (*mem_get_granularity)(std::size_t*, const CUmemAllocationProp*,
+                                  CUmemAllocationGranularity_flags) = nullptr;  // 10.2
+
+  bool can_map() const {
+    return mem_address_reserve && mem_address_free && mem_create && mem_map && mem_set_access && mem_get_granularity;
+  }
+};
+
+}  // namespace cudadiag::replay

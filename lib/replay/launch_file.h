@@ -1,0 +1,18 @@
+// launch.json, the description of a saved launch for people and programs; lib/replay/launch.schema.json is its schema.
+// What is read may come from anybody.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "replay/saved_launch.h"
+
+namespace cudadiag::replay {
+
+inline constexpr const char* kLaunchSchema = "cudadiag.launch/1";
+
+std::string write_launch(const SavedLaunch& launch);
+base::Result<SavedLaunch> parse_launch(std::string_view text);
+
+}  // namespace cudadiag::replay

@@ -1,0 +1,334 @@
+#include "replay/player.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "base/write_all.h"
+#include "replay/driver.h"
+#include "replay/placement.h"
+
+namespace cudadiag::replay {
+namespace {
+
+constexpr std::size_t kPiece = std::size_t{8} << 20;
+
+class Player {
+ public:
+  Player(const LaunchFolder& folder, const PlayOrder& order, base::FileDescriptor answer)
+      : folder_(folder),
+        launch_(folder.launch()),
+        order_(order),
+        answer_(std::move(answer)),
+        placement_(launch_.blocks),
+        present_(launch_.blocks.size()) {}
+
+  bool run() {
+    if (!start() || !place() || !load() || !fill()) return false;
+    say(fmt::format("placed {} of {}", placed_, placed_ + moved_));
+    say(fmt::format("rewritten {}", rewritten_));
+    say("launching");
+    const CUresult issued = launch();
+    if (issued != CUDA_SUCCESS) return say(fmt::format("refused {}", static_cast<int>(issued)));
+    const CUresult result = driver_.ctx_synchronize();
+    say(fmt::format("result {}", static_cast<int>(result)));
+    return result != CUDA_SUCCESS || order_.outputs.empty() || keep_outputs();
+  }
+
+ private:
+  bool say(const std::string& line) const { return base::write_all(answer_.get(), line + "\n"); }
+  bool stop(const std::string& why) const {
+    say("cannot " + why);
+    return false;
+  }
+  bool done(CUresult result, const char* call) const {
+    return result == CUDA_SUCCESS || stop(fmt::format("{} returned {}", call, static_cast<int>(result)));
+  }
+
+  bool start();
+  void choose_blocks(std::uint64_t granule);
+  bool place();
+  bool map(const Range& range);
+  bool place_alone(std::size_t block);
+  bool place_on_host(std::size_t block);
+  bool load();
+  bool fill();
+  bool fill(std::size_t block);
+  bool copy_in(const Block& block, std::uint64_t address, std::span<std::byte> bytes) const;
+  CUresult launch();
+  bool keep_outputs() const;
+
+  const LaunchFolder& folder_;
+  const SavedLaunch& launch_;
+  const PlayOrder& order_;
+  base::FileDescriptor answer_;
+  Driver driver_;
+  CUdevice device_ = 0;
+  CUmemAllocationProp properties_{};
+  Placement placement_;
+  std::vector<bool> present_;  // by block: it exists here
+  std::size_t placed_ = 0, moved_ = 0, rewritten_ = 0;
+  CUfunction function_ = nullptr;
+  std::vector<std::byte> image_;
+};
+
+bool Player::start() {
+  if (const std::string lacking = driver_.load(); !lacking.empty()) return stop(lacking);
+  if (!done(driver_.init(0), "cuInit") || !done(driver_.device_get(&device_, order_.device), "cuDeviceGet"))
+    return false;
+  properties_.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties_.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  properties_.location.id = device_;
+  CUcontext context = nullptr;
+  if (!done(driver_.primary_ctx_retain(&context, device_), "cuDevicePrimaryCtxRetain")) return false;
+  return done(driver_.ctx_set_current(context), "cuCtxSetCurrent");
+}
+
+// ---- memory
+
+// All that lived then, as what lies beside a block decides how an access past its end fails; but only what something
+// points to where there is no room for all.
+void Player::choose_blocks(std::uint64_t granule) {
+  std::size_t free = 0, total = 0;
+  driver_.mem_get_info(&free, &total);
+  std::fill(present_.begin(), present_.end(), true);
+  std::uint64_t wanted = 0;
+  for (const Range& range : granules(launch_.blocks, present_, granule)) wanted += range.end - range.begin;
+  if (wanted <= free / 10 * 9 && !order_.tight) return;
+  for (std::size_t i = 0; i < present_.size(); ++i) present_[i] = launch_.blocks[i].reach != Reach::nothing;
+  if (!order_.tight) say("only-reached");
+}
+
+bool Player::place() {
+  std::size_t granule = std::size_t{2} << 20;
+  const bool maps = driver_.can_map() && !order_.tight;
+  if (maps) {
+    const auto least = CU_MEM_ALLOC_GRANULARITY_MINIMUM;
+    if (!done(driver_.mem_get_granularity(&granule, &properties_, least), "cuMemGetAllocationGranularity"))
+      return false;
+  }
+  choose_blocks(granule);
+  std::vector<bool> mapped(present_.size());
+  // Before anything else is allocated here.
+  if (maps) {
+    for (const Range& range : granules(launch_.blocks, present_, granule)) {
+      if (!map(range)) continue;
+      for (std::size_t i = 0; i < mapped.size(); ++i) {
+        const Block& block = launch_.blocks[i];
+        const bool lies_there =
+            present_[i] && is_of_device(block) && block.address >= range.begin && block.end() <= range.end;
+        if (lies_there) mapped[i] = true, ++placed_;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < mapped.size(); ++i) {
+    const Block& block = launch_.blocks[i];
+    if (!present_[i]) placement_.leave_out(i);
+    if (!present_[i] || mapped[i] || !block.variable.empty()) continue;
+    if (!(is_of_host(block) ? place_on_host(i) : place_alone(i))) return false;
+  }
+  return true;
+}
+
+// The address is a hint to the driver. False: it gave another one.
+bool Player::map(const Range& range) {
+  const std::size_t size = range.end - range.begin;
+  CUdeviceptr reserved = 0;
+  CUmemGenericAllocationHandle memory = 0;
+  if (driver_.mem_address_reserve(&reserved, size, 0, range.begin, 0) != CUDA_SUCCESS) return false;
+  if (reserved != range.begin || driver_.mem_create(&memory, size, &properties_, 0) != CUDA_SUCCESS) {
+    driver_.mem_address_free(reserved, size);
+    return false;
+  }
+  CUmemAccessDesc access{};
+  access.location = properties_.location;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return driver_.mem_map(reserved, size, 0, memory, 0) == CUDA_SUCCESS &&
+         driver_.mem_set_access(reserved, size, &access, 1) == CUDA_SUCCESS;
+}
+
+bool Player::place_alone(std::size_t index) {
+  const Block& block = launch_.blocks[index];
+  // Nothing that the kernel was given leads there.
+  if (block.reach == Reach::nothing) {
+    present_[index] = false;
+    placement_.leave_out(index);
+    return true;
+  }
+  CUdeviceptr address = 0;
+  if (!done(driver_.mem_alloc(&address, block.bytes), "cuMemAlloc")) return false;
+  placement_.put(index, address);
+  address == block.address ? ++placed_ : ++moved_;
+  say(fmt::format("block {} {:x}", index, address));
+  return true;
+}
+
+bool Player::place_on_host(std::size_t index) {
+  const Block& block = launch_.blocks[index];
+  if (block.reach == Reach::nothing) return present_[index] = false, placement_.leave_out(index), true;
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t begin = block.address / page * page;
+  const std::size_t size = (block.end() + page - 1) / page * page - begin;
+  constexpr int kProtection = PROT_READ | PROT_WRITE, kFlags = MAP_PRIVATE | MAP_ANONYMOUS;
+  void* got = ::mmap(reinterpret_cast<void*>(begin), size, kProtection, kFlags, -1, 0);
+  if (got == MAP_FAILED) return stop(fmt::format("no memory for {} bytes of the host: {}", size, std::strerror(errno)));
+  if (!done(driver_.mem_host_register(got, size, CU_MEMHOSTREGISTER_DEVICEMAP), "cuMemHostRegister")) return false;
+  const std::uint64_t address = reinterpret_cast<std::uint64_t>(got) + (block.address - begin);
+  placement_.put(index, address);
+  address == block.address ? ++placed_ : ++moved_;
+  return true;
+}
+
+// ---- code
+
+bool Player::load() {
+  const base::FileDescriptor file = folder_.open_file(wire::saved_launch::kImage, launch_.image_bytes);
+  image_.resize(launch_.image_bytes + 1);  // a text needs its end
+  if (!file.valid() || launch_.image_bytes == 0) return stop("the image of its code was not saved");
+  for (std::size_t at = 0; at < launch_.image_bytes;) {
+    const ssize_t got = ::read(file.get(), image_.data() + at, launch_.image_bytes - at);
+    if (got <= 0) return stop("the image cannot be read");
+    at += static_cast<std::size_t>(got);
+  }
+  for (const auto& [id, value] : launch_.limits) driver_.ctx_set_limit(static_cast<CUlimit>(id), value);
+  CUmodule module = nullptr;
+  if (!done(driver_.module_load_data(&module, image_.data()), "cuModuleLoadData") ||
+      !done(driver_.module_get_function(&function_, module, launch_.kernel.c_str()), "cuModuleGetFunction")) {
+    return false;
+  }
+  for (const auto& [id, value] : launch_.function_values) {
+    driver_.func_set_attribute(function_, static_cast<CUfunction_attribute>(id), value);
+  }
+  for (std::size_t i = 0; i < launch_.blocks.size(); ++i) {
+    const Block& block = launch_.blocks[i];
+    if (block.variable.empty()) continue;
+    CUdeviceptr address = 0;
+    std::size_t bytes = 0;
+    const CUresult result = driver_.module_get_global(&address, &bytes, module, block.variable.c_str());
+    present_[i] = result == CUDA_SUCCESS && bytes == block.bytes;
+    if (!present_[i]) return stop("the image has no such variable: " + block.variable);
+    placement_.put(i, address);
+  }
+  return true;
+}
+
+// ---- contents
+
+bool Player::fill() {
+  for (std::size_t i = 0; i < launch_.blocks.size(); ++i) {
+    if (present_[i] && launch_.blocks[i].contents && !fill(i)) return false;
+  }
+  return true;
+}
+
+bool Player::copy_in(const Block& block, std::uint64_t address, std::span<std::byte> bytes) const {
+  if (!is_of_host(block)) return done(driver_.memcpy_htod(address, bytes.data(), bytes.size()), "cuMemcpyHtoD");
+  std::memcpy(reinterpret_cast<void*>(address), bytes.data(), bytes.size());
+  return true;
+}
+
+// Holes are zero, and so is the memory of a block that is to be without its contents.
+bool Player::fill(std::size_t index) {
+  const Block& block = launch_.blocks[index];
+  const Contents& contents = *block.contents;
+  const std::uint64_t address = *placement_.of(index) + contents.from;
+  if (!is_of_host(block) && !done(driver_.memset_d8(address, 0, contents.bytes), "cuMemsetD8")) return false;
+  if (std::find(order_.without.begin(), order_.without.end(), index) != order_.without.end()) return true;
+  const base::FileDescriptor file = folder_.open_file(contents.file, contents.bytes);
+  if (!file.valid()) return stop(contents.file + " is missing, or has another size than launch.json says");
+  const bool moves = placement_.moves();
+  std::vector<std::byte> piece(std::min<std::uint64_t>(kPiece, contents.bytes));
+  for (std::uint64_t at = 0; at < contents.bytes;) {
+    const off_t data = ::lseek(file.get(), static_cast<off_t>(at), SEEK_DATA);
+    if (data < 0 && errno == ENXIO) break;
+    // Pieces begin at whole words of the block, where pointers are.
+    if (data > 0) at = std::max(at, static_cast<std::uint64_t>(data) & ~std::uint64_t{7});
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), contents.bytes - at));
+    const ssize_t got = ::pread(file.get(), piece.data(), size, static_cast<off_t>(at));
+    if (got <= 0) return stop(contents.file + " cannot be read");
+    const std::span<std::byte> bytes(piece.data(), static_cast<std::size_t>(got));
+    if (moves) rewritten_ += placement_.rewrite(bytes);
+    if (!copy_in(block, address + at, bytes)) return false;
+    at += bytes.size();
+  }
+  return true;
+}
+
+// ---- the launch
+
+CUresult Player::launch() {
+  std::vector<std::byte> arguments;
+  for (const Parameter& parameter : launch_.parameters) {
+    arguments.resize(std::max(arguments.size(), parameter.offset + parameter.bytes.size()));
+    std::memcpy(arguments.data() + parameter.offset, parameter.bytes.data(), parameter.bytes.size());
+  }
+  placement_.rewrite(arguments);
+  std::size_t size = arguments.size();
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, arguments.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                   CU_LAUNCH_PARAM_END};
+  void** given = arguments.empty() ? nullptr : extra;
+  const Dim3 &grid = launch_.grid, &block = launch_.block;
+  std::vector<CUlaunchAttribute> attributes;
+  for (const Attribute& saved : launch_.attributes) {
+    CUlaunchAttribute attribute{};
+    attribute.id = static_cast<CUlaunchAttributeID>(saved.id);
+    std::memcpy(&attribute.value, saved.value.data(), std::min(sizeof attribute.value, saved.value.size()));
+    attributes.push_back(attribute);
+  }
+  if (launch_.cooperative) {
+    CUlaunchAttribute cooperative{};
+    cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    cooperative.value.cooperative = 1;
+    attributes.push_back(cooperative);
+  }
+  if (attributes.empty() || driver_.launch_kernel_ex == nullptr) {
+    return driver_.launch_kernel(function_, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                                 launch_.shared_bytes, nullptr, nullptr, given);
+  }
+  CUlaunchConfig config{};
+  config.gridDimX = grid[0], config.gridDimY = grid[1], config.gridDimZ = grid[2];
+  config.blockDimX = block[0], config.blockDimY = block[1], config.blockDimZ = block[2];
+  config.sharedMemBytes = launch_.shared_bytes;
+  config.attrs = attributes.data();
+  config.numAttrs = static_cast<unsigned>(attributes.size());
+  return driver_.launch_kernel_ex(&config, function_, nullptr, given);
+}
+
+// Of all blocks whose contents were saved: "memory-INDEX", by the block's place in launch.json.
+bool Player::keep_outputs() const {
+  std::vector<char> piece(kPiece);
+  for (std::size_t i = 0; i < launch_.blocks.size(); ++i) {
+    const Block& block = launch_.blocks[i];
+    if (!present_[i] || !block.contents) continue;
+    const std::filesystem::path path = order_.outputs / (wire::saved_launch::kMemoryPrefix + std::to_string(i));
+    const base::FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    for (std::uint64_t at = 0; at < block.contents->bytes;) {
+      const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), block.contents->bytes - at));
+      const std::uint64_t address = *placement_.of(i) + block.contents->from + at;
+      if (is_of_host(block)) {
+        std::memcpy(piece.data(), reinterpret_cast<const void*>(address), size);
+      } else if (!done(driver_.memcpy_dtoh(piece.data(), address, size), "cuMemcpyDtoH")) {
+        return false;
+      }
+      if (!base::write_all(file.get(), {piece.data(), size})) return stop("its results could not be written");
+      at += size;
+    }
+  }
+  return say("outputs");
+}
+
+}  // namespace
+
+int play(const LaunchFolder& folder, const PlayOrder& order, const std::filesystem::path& answer) {
+  base::FileDescriptor file(::open(answer.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!file.valid()) return 1;
+  return Player(folder, order, std::move(file)).run() ? 0 : 1;
+}
+
+}  // namespace cudadiag::replay

@@ -1,0 +1,106 @@
+// A kernel launch that was saved before it was issued, as its folder describes it. Plain data, checked by whoever read it:
+// sizes are within bounds, names of files are plain names, and ranges do not wrap.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "wire/allocation.h"
+#include "wire/saved_launch.h"
+
+namespace cudadiag::replay {
+
+using MemoryKind = wire::allocation::Kind;
+using wire::saved_launch::Missing;
+using wire::saved_launch::Reach;
+using wire::saved_launch::Unsaved;
+using ImageForm = wire::saved_launch::Image;
+using Dim3 = std::array<std::uint32_t, 3>;
+
+// What a reader accepts at most.
+inline constexpr std::size_t kMostBlocks = std::size_t{1} << 17;
+inline constexpr std::size_t kMostParameterBytes = std::size_t{1} << 15;
+inline constexpr std::size_t kMostParameters = 4096;
+inline constexpr std::size_t kMostAttributes = 64;
+inline constexpr std::size_t kLongestName = std::size_t{1} << 16;
+inline constexpr std::uint64_t kMostImageBytes = std::uint64_t{1} << 31;
+inline constexpr std::uint64_t kHighestAddress = std::uint64_t{1} << 57;
+
+struct Contents {
+  std::string file;         // in the folder
+  std::uint64_t from = 0;   // offset in the block
+  std::uint64_t bytes = 0;  // of the file
+};
+
+// A piece of memory of the process, or a variable of the kernel's module.
+struct Block {
+  std::uint64_t address = 0, bytes = 0;
+  MemoryKind kind = MemoryKind::none;  // none: a variable
+  Reach reach = Reach::nothing;
+  Unsaved unsaved = Unsaved::no;
+  std::optional<Contents> contents{};
+  std::string variable{};
+
+  std::uint64_t end() const { return address + bytes; }
+};
+
+struct Parameter {
+  std::uint32_t offset = 0;
+  std::vector<std::byte> bytes{};
+};
+
+struct Attribute {
+  std::uint32_t id = 0;  // CUlaunchAttributeID
+  std::array<std::byte, 64> value{};
+};
+
+struct Gpu {
+  std::uint32_t driver = 0;  // 13000
+  std::uint32_t major = 0, minor = 0;
+  std::string name{};
+};
+
+struct SourcePlace {
+  std::string file{}, function{};
+  std::uint32_t line = 0;  // 0: not known
+};
+
+// The instruction that failed.
+struct Instruction {
+  std::string function{};  // mangled
+  std::uint64_t offset = 0;
+  SourcePlace source{};
+};
+
+struct SavedFailure {
+  std::uint32_t code = 0;
+  std::string name{};  // "CUDA_ERROR_ILLEGAL_ADDRESS"
+  SourcePlace line{};  // of the user's code that issued the launch
+  std::optional<Instruction> instruction{};
+};
+
+struct SavedLaunch {
+  std::string kernel{}, demangled{};
+  ImageForm image_form = ImageForm::text;
+  std::uint64_t image_bytes = 0;  // 0: the image was not saved, and nothing can be replayed
+  Dim3 grid{}, block{}, cluster{};
+  std::uint32_t shared_bytes = 0, device = 0;
+  bool cooperative = false;
+  std::vector<Attribute> attributes{};
+  std::vector<std::pair<std::uint32_t, std::int32_t>> function_values{};  // by CUfunction_attribute
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> limits{};          // by CUlimit
+  std::vector<Parameter> parameters{};
+  std::vector<Block> blocks{};  // by address; variables last
+  std::vector<std::pair<Missing, std::uint64_t>> missing{};
+  Gpu gpu{};
+  std::optional<SavedFailure> failure{};
+  std::string made_by{};  // "cudadiag 1.0.0"
+  std::string made_on{};  // a hash of the host's name, 16 hex digits
+};
+
+}  // namespace cudadiag::replay

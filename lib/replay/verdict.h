@@ -1,0 +1,46 @@
+// Whether a launch that was made alone failed as it did in its program.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "replay/answer.h"
+#include "replay/saved_launch.h"
+
+namespace cudadiag::replay {
+
+enum class Outcome {
+  as_it_did,  // the same error and, if both are known, the same instruction
+  otherwise,  // another error, or another instruction
+  did_not_fail,
+  hung,        // until it was ended
+  crashed,     // the process ended while the launch was on the GPU, without an error
+  impossible,  // it could not be made: Run::why
+};
+std::string_view word(Outcome outcome);
+
+// One replay.
+struct Run {
+  Outcome outcome = Outcome::impossible;
+  std::uint32_t code = 0;  // 0: none
+  std::string why{};
+  std::optional<Instruction> instruction{};  // that failed, if a GPU core dump tells
+  Answer answer{};
+};
+
+// `cut_short`: it was ended at its time limit.
+Run judge(const SavedLaunch& launch, const Answer& answer, bool cut_short, std::optional<Instruction> instruction = {});
+
+struct Tally {
+  unsigned runs = 0, as_it_did = 0, otherwise = 0, did_not_fail = 0, hung = 0, crashed = 0, impossible = 0;
+
+  void add(const Run& run);
+  unsigned failed() const { return as_it_did + otherwise + hung + crashed; }
+};
+
+// "reproduces alone: 20 of 20"; "does not fail alone: it depends on what runs beside it (likely a race)"
+std::string sentence(const Tally& tally);
+
+}  // namespace cudadiag::replay
