@@ -21,6 +21,7 @@
 #include "diagnose/facts/origin.h"
 #include "diagnose/facts/relation.h"
 #include "sass/failing_address.h"
+#include "session/notes/replay_tally.h"
 #include "session/session.h"
 #include "symbolize/source_excerpt.h"
 #include "symbolize/source_frame.h"
@@ -146,6 +147,12 @@ struct Inputs {
   std::size_t tensors = 0;
   std::vector<std::string> missing;  // what is not as it was
   std::string outcome;               // of its script: "reproduces", "does not reproduce", "could not be run", "not run"
+};
+
+// The failing launch, saved, and made again alone.
+struct SavedLaunch {
+  std::string folder;
+  session::ReplayTally tally;
 };
 
 struct MemoryHolder {
@@ -325,6 +332,7 @@ struct Finding {
   std::vector<Argument> arguments;
   std::optional<Origin> origin;
   std::optional<Inputs> inputs;
+  std::optional<SavedLaunch> saved_launch;
   std::vector<Watched> watched;            // the latest last
   std::uint64_t watched_milliseconds = 0;  // what reading them had taken
   std::optional<MemoryUse> memory_use;

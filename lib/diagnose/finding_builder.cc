@@ -70,6 +70,7 @@ class FindingBuilder {
     compare_rerun_source(finding_, failure_, session_, symbolizer_);
     add_delivered(finding_, failure_);
     add_inputs(finding_, failure_, session_);
+    add_saved_launch(finding_, failure_, session_);
     add_watched(finding_, failure_);
     finding_.fix = next_steps(failure_, session_.manifest);
     add_memory(finding_, failure_, session_.manifest, located_by(symbolizer_));

@@ -12,6 +12,7 @@
 #include "diagnose/status.h"
 #include "diagnose/versions.h"
 #include "diagnose/words.h"
+#include "session/notes/replay_tally.h"
 #include "session/property.h"
 
 namespace cudadiag::diagnose {
@@ -129,6 +130,8 @@ class PassLines {
         return add_races(pass, index, line);
       case session::PassKind::origin:
         return add_origin(index, line);
+      case session::PassKind::launch:
+        return add_launch(pass, index, line);
       case session::PassKind::eager:
         return add_eager(pass, index, line);
       case session::PassKind::sanitize:
@@ -148,6 +151,15 @@ class PassLines {
       line.dump = dump_state(pass, testimony_);
       line.outcome = dump_text(pass, line.dump, testimony_);
     }
+  }
+
+  void add_launch(const session::Pass& pass, std::size_t index, PassLine& line) const {
+    const auto& all = processes(index);
+    const bool is_saved = std::any_of(all.begin(), all.end(), [&](const session::Process& process) {
+      const auto folder = session::saved_launch_folder(session_.folder / pass.folder, process.pid);
+      return session::read_replay_tally(folder).has_value();
+    });
+    line.outcome = is_saved ? "launch saved" : "no launch saved";
   }
 
   void add_origin(std::size_t index, PassLine& line) const {

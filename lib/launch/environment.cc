@@ -55,6 +55,7 @@ std::string record_options(const RecordOptions& options) {
   const WatchBy way = options.once ? WatchBy::hooks : options.watch_by;
   if (way != WatchBy::automatic) out += ",watch=" + word(way);
   if (options.once) out += ",once=on";
+  if (options.save_limit > 0) out += ",save=" + std::to_string(options.save_limit);
   return out;
 }
 

@@ -25,6 +25,7 @@ struct RecordOptions {
   WatchBy watch_by = WatchBy::automatic;
   // A GPU core dump is to come of the same run: watched by hooks, loaded with the program.
   bool once = false;
+  unsigned save_limit = 0;  // MiB of memory to save with each launch that is waited for; 0: none is saved
 };
 
 // libcudadiag_record.so: $CUDADIAG_RECORDER, else lib/ or lib64/ beside this program's folder.

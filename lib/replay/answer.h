@@ -1,5 +1,5 @@
-// What a child process says of the launch that it makes: a line for each step, so that one that crashes has said how far
-// it got.
+// The words of a child process about the launch that it makes: a line for each step, so that one that crashes has said
+// how far it got.
 #pragma once
 
 #include <cstdint>

@@ -44,6 +44,7 @@ std::string Driver::load() {
   optional(mem_map, "cuMemMap");
   optional(mem_set_access, "cuMemSetAccess");
   optional(mem_get_granularity, "cuMemGetAllocationGranularity");
+  optional(coredump_set_attribute_global, "cuCoredumpSetAttributeGlobal");
   return lacking;
 }
 

@@ -43,6 +43,8 @@ struct Driver {
   CUresult (*mem_get_granularity)(std::size_t*, const CUmemAllocationProp*,
                                   CUmemAllocationGranularity_flags) = nullptr;  // 10.2
 
+  CUresult (*coredump_set_attribute_global)(CUcoredumpSettings, void*, std::size_t*) = nullptr;  // 12.1
+
   bool can_map() const {
     return mem_address_reserve && mem_address_free && mem_create && mem_map && mem_set_access && mem_get_granularity;
   }

@@ -13,6 +13,7 @@ namespace cudadiag::replay {
 namespace {
 
 using Json = nlohmann::json;
+using Ordered = nlohmann::ordered_json;  // for people: the most important first
 
 constexpr base::Words<MemoryKind, 8> kKinds = {{
     {MemoryKind::none, "variable"},
@@ -68,19 +69,19 @@ std::string address(std::uint64_t value) {
   return {digits, end};
 }
 
-Json of(const SourcePlace& place) {
+Ordered of(const SourcePlace& place) {
   if (place.line == 0) return nullptr;
   return {{"file", place.file}, {"line", place.line}, {"function", place.function}};
 }
 
-Json of(const Block& block) {
-  Json json = {{"address", address(block.address)},
-               {"bytes", block.bytes},
-               {"kind", base::word_of(kKinds, block.kind)},
-               {"pointed_to_by", base::word_of(kReaches, block.reach)},
-               {"contents", nullptr},
-               {"missing", nullptr},
-               {"variable", block.variable.empty() ? Json(nullptr) : Json(block.variable)}};
+Ordered of(const Block& block) {
+  Ordered json = {{"address", address(block.address)},
+                  {"bytes", block.bytes},
+                  {"kind", base::word_of(kKinds, block.kind)},
+                  {"pointed_to_by", base::word_of(kReaches, block.reach)},
+                  {"contents", nullptr},
+                  {"missing", nullptr},
+                  {"variable", block.variable.empty() ? Ordered(nullptr) : Ordered(block.variable)}};
   if (block.contents) {
     json["contents"] = {
         {"file", block.contents->file}, {"from", block.contents->from}, {"bytes", block.contents->bytes}};
@@ -89,8 +90,8 @@ Json of(const Block& block) {
   return json;
 }
 
-Json of(const SavedFailure& failure) {
-  Json instruction = nullptr;
+Ordered of(const SavedFailure& failure) {
+  Ordered instruction = nullptr;
   if (failure.instruction) {
     instruction = {{"function", failure.instruction->function},
                    {"offset", failure.instruction->offset},
@@ -261,8 +262,8 @@ SavedLaunch read(const Json& json) {
 }  // namespace
 
 std::string write_launch(const SavedLaunch& launch) {
-  Json attributes = Json::array(), values = Json::array(), limits = Json::array(), parameters = Json::array(),
-       memory = Json::array(), missing = Json::array();
+  Ordered attributes = Ordered::array(), values = Ordered::array(), limits = Ordered::array(),
+          parameters = Ordered::array(), memory = Ordered::array(), missing = Ordered::array();
   for (const Attribute& each : launch.attributes) attributes.push_back({{"id", each.id}, {"value", hex(each.value)}});
   for (const auto& [id, value] : launch.function_values) values.push_back({{"id", id}, {"value", value}});
   for (const auto& [id, value] : launch.limits) limits.push_back({{"id", id}, {"value", value}});
@@ -273,30 +274,30 @@ std::string write_launch(const SavedLaunch& launch) {
   for (const auto& [what, count] : launch.missing) {
     missing.push_back({{"what", base::word_of(kMissing, what)}, {"count", count}});
   }
-  const Json json = {{"schema", kLaunchSchema},
-                     {"made_by", launch.made_by},
-                     {"made_on", launch.made_on},
-                     {"kernel", {{"mangled", launch.kernel}, {"name", launch.demangled}}},
-                     {"image", {{"form", base::word_of(kForms, launch.image_form)}, {"bytes", launch.image_bytes}}},
-                     {"grid", launch.grid},
-                     {"block", launch.block},
-                     {"cluster", launch.cluster},
-                     {"shared_bytes", launch.shared_bytes},
-                     {"device", launch.device},
-                     {"cooperative", launch.cooperative},
-                     {"attributes", std::move(attributes)},
-                     {"function_attributes", std::move(values)},
-                     {"limits", std::move(limits)},
-                     {"parameters", std::move(parameters)},
-                     {"memory", std::move(memory)},
-                     {"missing", std::move(missing)},
-                     {"gpu",
-                      {{"driver", launch.gpu.driver},
-                       {"major", launch.gpu.major},
-                       {"minor", launch.gpu.minor},
-                       {"name", launch.gpu.name}}},
-                     {"failure", launch.failure ? of(*launch.failure) : Json(nullptr)}};
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const Ordered json = {{"schema", kLaunchSchema},
+                        {"made_by", launch.made_by},
+                        {"made_on", launch.made_on},
+                        {"kernel", {{"mangled", launch.kernel}, {"name", launch.demangled}}},
+                        {"image", {{"form", base::word_of(kForms, launch.image_form)}, {"bytes", launch.image_bytes}}},
+                        {"grid", launch.grid},
+                        {"block", launch.block},
+                        {"cluster", launch.cluster},
+                        {"shared_bytes", launch.shared_bytes},
+                        {"device", launch.device},
+                        {"cooperative", launch.cooperative},
+                        {"attributes", std::move(attributes)},
+                        {"function_attributes", std::move(values)},
+                        {"limits", std::move(limits)},
+                        {"parameters", std::move(parameters)},
+                        {"memory", std::move(memory)},
+                        {"missing", std::move(missing)},
+                        {"gpu",
+                         {{"driver", launch.gpu.driver},
+                          {"major", launch.gpu.major},
+                          {"minor", launch.gpu.minor},
+                          {"name", launch.gpu.name}}},
+                        {"failure", launch.failure ? of(*launch.failure) : Ordered(nullptr)}};
+  return json.dump(1, ' ', false, Ordered::error_handler_t::replace) + "\n";
 }
 
 base::Result<SavedLaunch> parse_launch(std::string_view given) {

@@ -1,5 +1,5 @@
 // launch.json, the description of a saved launch for people and programs; lib/replay/launch.schema.json is its schema.
-// What is read may come from anybody.
+// Its reader trusts nothing: a launch may come from anybody.
 #pragma once
 
 #include <string>

@@ -119,7 +119,7 @@ std::optional<base::Error> complete_folder(const fs::path& path, const Surroundi
   if (const auto* failure = std::get_if<base::Error>(&read)) return *failure;
   auto& launch = std::get<SavedLaunch>(read);
   const std::uint32_t code = launch.failure->code;
-  launch.made_by = surroundings.made_by;
+  launch.made_by = "cudadiag " CUDADIAG_VERSION;
   launch.made_on = host_mark();
   launch.demangled = surroundings.demangled;
   launch.failure = surroundings.failure;

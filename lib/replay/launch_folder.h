@@ -40,9 +40,8 @@ class LaunchFolder {
   SavedLaunch launch_;
 };
 
-// What the launcher knows and the recorder does not.
+// Facts that the launcher knows and the recorder does not.
 struct Surroundings {
-  std::string made_by;    // "cudadiag 1.0.0"
   std::string demangled;  // name of the kernel
   SavedFailure failure;   // its code is the recorder's
 };
@@ -54,7 +53,7 @@ std::optional<base::Error> complete_folder(const std::filesystem::path& folder, 
 // Copies a launch with some of its memory to a new folder.
 std::optional<base::Error> copy_folder(const LaunchFolder& from, SavedLaunch launch, const std::filesystem::path& to);
 
-// Of this machine, as launch.json has it.
+// The mark of this machine in launch.json.
 std::string host_mark();
 
 }  // namespace cudadiag::replay

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kCooperativeAttribute = 2;  // CU_LAUNCH_ATTRIBUTE_COOPERATIVE
 
-// Nothing in a name may end the literal, or the line.
+// No character of a name may end the literal, or the line.
 std::string literal(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {

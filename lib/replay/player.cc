@@ -52,6 +52,7 @@ class Player {
   }
 
   bool start();
+  void arm_dump();
   void choose_blocks(std::uint64_t granule);
   bool place();
   bool map(const Range& range);
@@ -82,12 +83,28 @@ bool Player::start() {
   if (const std::string lacking = driver_.load(); !lacking.empty()) return stop(lacking);
   if (!done(driver_.init(0), "cuInit") || !done(driver_.device_get(&device_, order_.device), "cuDeviceGet"))
     return false;
+  if (!order_.dump.empty()) arm_dump();
   properties_.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties_.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   properties_.location.id = device_;
   CUcontext context = nullptr;
   if (!done(driver_.primary_ctx_retain(&context, device_), "cuDevicePrimaryCtxRetain")) return false;
   return done(driver_.ctx_set_current(context), "cuCtxSetCurrent");
+}
+
+// Light: the place is all that is wanted.
+void Player::arm_dump() {
+  const auto set = driver_.coredump_set_attribute_global;
+  if (set == nullptr) return;
+  std::string file = order_.dump.string();
+  int left_out = CU_COREDUMP_SKIP_NONRELOCATED_ELF_IMAGES | CU_COREDUMP_SKIP_GLOBAL_MEMORY |
+                 CU_COREDUMP_SKIP_SHARED_MEMORY | CU_COREDUMP_SKIP_LOCAL_MEMORY | CU_COREDUMP_SKIP_CONSTBANK_MEMORY;
+  bool yes = true;
+  std::size_t file_size = file.size() + 1, flags_size = sizeof left_out, yes_size = sizeof yes;
+  if (set(CU_COREDUMP_FILE, file.data(), &file_size) == CUDA_SUCCESS &&
+      set(CU_COREDUMP_GENERATION_FLAGS, &left_out, &flags_size) == CUDA_SUCCESS) {
+    set(CU_COREDUMP_ENABLE_ON_EXCEPTION, &yes, &yes_size);
+  }
 }
 
 // ---- memory
@@ -155,7 +172,7 @@ bool Player::map(const Range& range) {
 
 bool Player::place_alone(std::size_t index) {
   const Block& block = launch_.blocks[index];
-  // Nothing that the kernel was given leads there.
+  // The kernel was given no way to it.
   if (block.reach == Reach::nothing) {
     present_[index] = false;
     placement_.leave_out(index);
@@ -300,7 +317,7 @@ CUresult Player::launch() {
   return driver_.launch_kernel_ex(&config, function_, nullptr, given);
 }
 
-// Of all blocks whose contents were saved: "memory-INDEX", by the block's place in launch.json.
+// Writes the blocks whose contents were saved, as "memory-INDEX" by their place in launch.json.
 bool Player::keep_outputs() const {
   std::vector<char> piece(kPiece);
   for (std::size_t i = 0; i < launch_.blocks.size(); ++i) {

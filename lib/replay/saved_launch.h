@@ -22,7 +22,7 @@ using wire::saved_launch::Unsaved;
 using ImageForm = wire::saved_launch::Image;
 using Dim3 = std::array<std::uint32_t, 3>;
 
-// What a reader accepts at most.
+// The most that a reader accepts.
 inline constexpr std::size_t kMostBlocks = std::size_t{1} << 17;
 inline constexpr std::size_t kMostParameterBytes = std::size_t{1} << 15;
 inline constexpr std::size_t kMostParameters = 4096;

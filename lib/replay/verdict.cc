@@ -1,7 +1,5 @@
 #include "replay/verdict.h"
 
-#include <fmt/core.h>
-
 #include "base/words.h"
 
 namespace cudadiag::replay {
@@ -43,41 +41,28 @@ Run judge(const SavedLaunch& launch, const Answer& answer, bool cut_short, std::
   return run;
 }
 
-void Tally::add(const Run& run) {
-  ++runs;
+void add(session::ReplayTally& tally, const Run& run) {
+  ++tally.runs;
   switch (run.outcome) {
     case Outcome::as_it_did:
-      ++as_it_did;
+      ++tally.as_it_did;
       break;
     case Outcome::otherwise:
-      ++otherwise;
+      ++tally.otherwise;
       break;
     case Outcome::did_not_fail:
-      ++did_not_fail;
+      ++tally.did_not_fail;
       break;
     case Outcome::hung:
-      ++hung;
+      ++tally.hung;
       break;
     case Outcome::crashed:
-      ++crashed;
+      ++tally.crashed;
       break;
     case Outcome::impossible:
-      ++impossible;
+      ++tally.impossible;
       break;
   }
-}
-
-std::string sentence(const Tally& tally) {
-  if (tally.runs == 0 || tally.impossible == tally.runs) return "the launch could not be made alone";
-  const unsigned made = tally.runs - tally.impossible;
-  if (tally.as_it_did > 0) {
-    std::string text = fmt::format("reproduces alone: {} of {}", tally.as_it_did, made);
-    if (tally.failed() > tally.as_it_did)
-      text += fmt::format(", {} failed otherwise", tally.failed() - tally.as_it_did);
-    return text;
-  }
-  if (tally.failed() > 0) return fmt::format("fails alone, but otherwise: {} of {}", tally.failed(), made);
-  return "does not fail alone: it depends on what runs beside it (likely a race)";
 }
 
 }  // namespace cudadiag::replay

@@ -8,6 +8,7 @@
 
 #include "replay/answer.h"
 #include "replay/saved_launch.h"
+#include "session/notes/replay_tally.h"
 
 namespace cudadiag::replay {
 
@@ -33,14 +34,6 @@ struct Run {
 // `cut_short`: it was ended at its time limit.
 Run judge(const SavedLaunch& launch, const Answer& answer, bool cut_short, std::optional<Instruction> instruction = {});
 
-struct Tally {
-  unsigned runs = 0, as_it_did = 0, otherwise = 0, did_not_fail = 0, hung = 0, crashed = 0, impossible = 0;
-
-  void add(const Run& run);
-  unsigned failed() const { return as_it_did + otherwise + hung + crashed; }
-};
-
-// "reproduces alone: 20 of 20"; "does not fail alone: it depends on what runs beside it (likely a race)"
-std::string sentence(const Tally& tally);
+void add(session::ReplayTally& tally, const Run& run);
 
 }  // namespace cudadiag::replay

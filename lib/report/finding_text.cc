@@ -69,6 +69,7 @@ class FindingText {
     add("Args", wrong_pointer_lines(finding_, directory_, verbose_), 2, 2);
     watched();
     inputs();
+    saved_launch();
     if (finding_.memory_use) add("Held", memory_lines(*finding_.memory_use, directory_, verbose_), 4, 2);
     if ((async() && finding_.code != 0) || finding_.device) device();
     witnesses();
@@ -365,6 +366,14 @@ class FindingText {
         "replay.py there makes the call again: " + inputs.outcome};
     for (const std::string& missing : inputs.missing) lines.push_back("not as it was: " + base::printable(missing));
     add("Inputs", std::move(lines), 2, 3);
+  }
+
+  void saved_launch() {
+    if (!finding_.saved_launch) return;
+    const diagnose::SavedLaunch& saved = *finding_.saved_launch;
+    std::vector<std::string> lines = {session::sentence(saved.tally),
+                                      "cudadiag replay " + diagnose::shell_word(saved.folder)};
+    add("Alone", std::move(lines), 2, 3);
   }
 
   void launch() {

@@ -152,6 +152,16 @@ Json of(const diagnose::Watched& watched) {
           {"arguments", array_of(watched.arguments, [](const diagnose::Argument& argument) { return of(argument); })}};
 }
 
+Json of(const diagnose::SavedLaunch& saved) {
+  const session::ReplayTally& tally = saved.tally;
+  return {{"folder", saved.folder},
+          {"text", session::sentence(tally)},
+          {"runs", tally.made()},
+          {"as_it_did", tally.as_it_did},
+          {"otherwise", tally.otherwise + tally.hung + tally.crashed},
+          {"did_not_fail", tally.did_not_fail}};
+}
+
 Json of(const diagnose::Inputs& inputs) {
   return {{"folder", inputs.folder},   {"operator", inputs.op},     {"bytes", inputs.bytes},
           {"tensors", inputs.tensors}, {"missing", inputs.missing}, {"replay", inputs.outcome}};
@@ -292,6 +302,7 @@ Json of(const diagnose::Finding& finding) {
       {"origin", finding.origin ? of(*finding.origin) : Json::array()},
       {"watched", array_of(finding.watched, each)},
       {"inputs", finding.inputs ? of(*finding.inputs) : Json(nullptr)},
+      {"alone", finding.saved_launch ? of(*finding.saved_launch) : Json(nullptr)},
       {"memory_use", finding.memory_use ? of(*finding.memory_use) : Json(nullptr)},
       {"overlap", finding.race && finding.race->overlap ? of(*finding.race->overlap) : Json(nullptr)},
       {"accesses", finding.race ? array_of(finding.race->accesses, each) : Json::array()},

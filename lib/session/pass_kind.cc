@@ -5,7 +5,7 @@
 namespace cudadiag::session {
 namespace {
 
-constexpr base::Words<PassKind, 8> kKinds = {{
+constexpr base::Words<PassKind, 9> kKinds = {{
     {PassKind::record, "record"},
     {PassKind::confirm, "confirm"},
     {PassKind::device, "device"},
@@ -14,6 +14,7 @@ constexpr base::Words<PassKind, 8> kKinds = {{
     {PassKind::memory, "memory"},
     {PassKind::races, "races"},
     {PassKind::origin, "origin"},
+    {PassKind::launch, "launch"},
 }};
 
 constexpr base::Words<CutShort, 5> kReasons = {{

@@ -16,6 +16,7 @@ enum class PassKind {
   memory,    // asks PyTorch's allocator
   races,     // looks for the tensors that race
   origin,    // traces a bad value back
+  launch,    // saves the failing launch
   other,     // of a manifest that this program does not know
 };
 

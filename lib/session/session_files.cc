@@ -14,6 +14,7 @@
 
 #include "session/area/live_place.h"
 #include "session/manifest.h"
+#include "session/notes/replay_tally.h"
 #include "session/notes/saved_call.h"
 #include "session/pass_kind.h"
 #include "session/plain_file.h"
@@ -21,6 +22,7 @@
 #include "session/session_folders.h"
 #include "wire/area.h"
 #include "wire/rerun/delivery.h"
+#include "wire/saved_launch.h"
 #include "wire/unrecorded.h"
 
 namespace cudadiag::session {
@@ -31,7 +33,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kDraft = ".new";
 
 // The kind of a folder decides what cudadiag writes there.
-enum class Level { session, pass, inputs, modules, python };
+enum class Level { session, pass, inputs, launch, modules, python };
 
 template <std::size_t N>
 bool is_one_of(std::string_view name, const std::array<std::string_view, N>& names) {
@@ -84,6 +86,21 @@ bool is_module(std::string_view name) {
   return take_number(rest) && rest.empty();
 }
 
+// A saved launch: lib/replay/launch_folder.h.
+bool is_of_launch(std::string_view name) {
+  static constexpr std::array<std::string_view, 6> kNames = {wire::saved_launch::kDescription,
+                                                             wire::saved_launch::kImage,
+                                                             kReplayTallyFile,
+                                                             "launch.json",
+                                                             "README.md",
+                                                             "replay.cc"};
+  constexpr std::string_view kMemory = wire::saved_launch::kMemoryPrefix;
+  if (is_one_of(name, kNames)) return true;
+  if (!name.starts_with(kMemory)) return false;
+  name.remove_prefix(kMemory.size());
+  return take_number(name) && name.empty();
+}
+
 bool is_own_file(Level level, std::string_view name) {
   static constexpr std::array<std::string_view, 6> kOfSession = {kManifest, kRaces,     kSummary,
                                                                  kKept,     kArenaFile, kRunningFile};
@@ -99,6 +116,8 @@ bool is_own_file(Level level, std::string_view name) {
       return is_one_of(name, kOfPass) || is_of_process(name);
     case Level::inputs:
       return is_one_of(name, kOfInputs);
+    case Level::launch:
+      return is_of_launch(name);
     case Level::modules:
       return is_module(name);
     case Level::python:
@@ -114,6 +133,11 @@ bool is_own_folder(Level level, std::string_view name, Level& inner) {
   if (level != Level::pass) return false;
   if (name == kPythonFolder) return inner = Level::python, true;
   if (name == "modules") return inner = Level::modules, true;
+  constexpr std::string_view kLaunch = wire::saved_launch::kFolderPrefix;
+  if (name.starts_with(kLaunch)) {
+    name.remove_prefix(kLaunch.size());
+    return inner = Level::launch, take_number(name) && name.empty();
+  }
   inner = Level::inputs;
   return take_number(name) && name == wire::delivery::kInputsSuffix;
 }

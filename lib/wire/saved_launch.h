@@ -49,7 +49,7 @@ enum class Record : std::uint32_t {
 
 enum class Image : std::uint32_t { cubin = 1, fatbin = 2, text = 3 };
 
-// Of a launch.
+// The fields of a launch.
 inline constexpr Field<std::uint32_t, 0> kGrid;      // three
 inline constexpr Field<std::uint32_t, 12> kBlock;    // three
 inline constexpr Field<std::uint32_t, 24> kCluster;  // three; 0: none
@@ -81,7 +81,7 @@ enum class Unsaved : std::uint32_t {
   file = 3,        // its file could not be written
 };
 
-// What could not be saved at all.
+// The things that could not be saved at all.
 enum class Missing : std::uint32_t {
   attribute = 1,    // of the launch, which names objects of its process; count: its id
   allocations = 2,  // that the recorder lost; count

@@ -144,7 +144,7 @@ def wrong_command_lines_are_explained(machine):
             (["report", "--html", "--sarif"], "--sarif excludes --html; see cudadiag report --help"),
             (["report", "--sarif", "--bundle"], "--sarif excludes --bundle; see cudadiag report --help"),
             (["run", "--save-limit", "5", "--", "echo", "ran"],
-             "--save-limit requires --save-inputs; see cudadiag run --help")):
+             "--save-limit requires --save-launch or --save-inputs; see cudadiag run --help")):
         expect(_refused(machine, *words), message, f"message for {words}")
 
 
@@ -212,7 +212,7 @@ def wrong_values_are_refused_before_anything_runs(machine):
 
 
 def options_that_rule_each_other_out_are_refused_before_anything_runs(machine):
-    for option in ("--sanitize", "--save-inputs", "--cross-check", "--keep-core"):
+    for option in ("--sanitize", "--save-launch", "--save-inputs", "--cross-check", "--keep-core"):
         expect(_refused(machine, "run", option, "--rerun=never", "--", "echo", "ran"),
                f"{option} asks for a rerun, and --rerun=never makes none; leave one of them out", option)
     for option in ("--cross-check", "--keep-core"):

@@ -29,6 +29,7 @@ import processes
 import python_package
 import races
 import recipes
+import replays
 import reruns
 import scarcity
 import sessions
@@ -45,7 +46,7 @@ import witnesses
 from harness import Machine, expect, expect_in
 
 ROOMS = (backward_passes, cases, command_line, documents, eager, ends, full_log, hangs, isolation, lines, memory, nans, pages, processes,
-         python_package, races, recipes, reruns, scarcity, sessions, shapes, survival, tensors, terminal, unasked, unrecorded, values,
+         python_package, races, recipes, replays, reruns, scarcity, sessions, shapes, survival, tensors, terminal, unasked, unrecorded, values,
          ways, witnesses)
 
 

@@ -17,6 +17,7 @@ MAY_INCLUDE = {
     "session": {"wire", "base"},
     "launch": {"session", "wire", "base"},
     "evidence": {"base"},
+    "replay": {"session", "wire", "base"},
     "sass": set(),
     "symbolize": {"session", "evidence", "wire", "base"},
     "analyse": {"session", "wire", "base"},
@@ -24,7 +25,7 @@ MAY_INCLUDE = {
     "diagnose/facts": {"analyse", "symbolize", "session", "base"},
     "diagnose/causes": {"diagnose/facts", "session"},
     "diagnose": {"analyse", "symbolize", "diagnose/facts", "diagnose/causes", "evidence", "sass", "session", "wire", "base"},
-    "supervise": {"launch", "python", "session", "diagnose", "diagnose/facts", "analyse", "symbolize", "races", "evidence", "sass", "wire", "base"},
+    "supervise": {"launch", "replay", "python", "session", "diagnose", "diagnose/facts", "analyse", "symbolize", "races", "evidence", "sass", "wire", "base"},
     "report": {"diagnose", "analyse", "symbolize", "diagnose/facts", "diagnose/causes", "evidence", "sass", "session", "wire", "base"},
 }
 
@@ -34,6 +35,7 @@ ROOMS = {
     "wire": ("", "The layout of what the recorder writes. Both sides include it."),
     "python": ("record", "The Python package that runs inside the user's process, and its text in our binaries."),
     "record": ("record", "`libcudadiag_record.so`, which runs inside the user's process."),
+    "replay": ("run", "A saved kernel launch: its folder, and the child process that makes it again alone."),
     "launch": ("run", "Starts the command: environment, signals, shared memory, exit status, isolation."),
     "supervise": ("run", "One run and its reruns: what is watched, in which order, when it ends. Prints nothing."),
     "session": ("read", "The folder of a run, and the readers of everything in it."),

@@ -232,6 +232,7 @@ std::string more_to_ask_for(const analyse::Analysis& analysis, const session::Ma
   constexpr std::pair<const char*, bool supervise::RerunOptions::*> kOptions[] = {
       {"--sanitize", &supervise::RerunOptions::sanitize},
       {"--cross-check", &supervise::RerunOptions::cross_check},
+      {"--save-launch", &supervise::RerunOptions::save_launch},
       {"--save-inputs", &supervise::RerunOptions::save_inputs},
       {"--origin", &supervise::RerunOptions::origin}};
   std::string names;

@@ -20,6 +20,7 @@ void add_list(CLI::App& app, int& status);
 void add_nans(CLI::App& app, int& status);
 void add_races(CLI::App& app, int& status);
 void add_ranks(CLI::App& app, int& status);
+void add_replay(CLI::App& app, int& status);
 void add_report(CLI::App& app, int& status);
 void add_rm(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);

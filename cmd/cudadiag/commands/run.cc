@@ -15,8 +15,11 @@ namespace {
 
 // Options of `run` that ask for what another one rules out; empty: there are none.
 std::string contradiction(const CLI::App& run, const RunOptions& options) {
-  constexpr std::pair<const char*, bool> kOptions[] = {
-      {"--sanitize", false}, {"--save-inputs", false}, {"--cross-check", true}, {"--keep-core", true}};
+  constexpr std::pair<const char*, bool> kOptions[] = {{"--sanitize", false},
+                                                       {"--save-launch", false},
+                                                       {"--save-inputs", false},
+                                                       {"--cross-check", true},
+                                                       {"--keep-core", true}};
   for (const auto& [option, of_dump] : kOptions) {
     if (run.count(option) == 0) continue;
     // The dump of a hang comes of a rerun that was asked for.

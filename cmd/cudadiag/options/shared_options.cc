@@ -63,10 +63,16 @@ void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
       command
           ->add_flag("--save-inputs", rerun.save_inputs, "save the failing PyTorch call, with a script that replays it")
           ->excludes(no_values);
-  add_number(command, "--save-limit", rerun.save_limit, 1u, 1u << 20, "number from 1 to 1048576", "MIB",
-             "largest size of the failing call's tensors to save")
-      ->default_str(std::to_string(rerun.save_limit))
-      ->needs(save_inputs);
+  auto* save_launch = command->add_flag("--save-launch", rerun.save_launch,
+                                        "save the failing kernel launch with its memory, and make it again alone");
+  auto* save_limit = add_number(command, "--save-limit", rerun.save_limit, 1u, 1u << 20, "number from 1 to 1048576",
+                                "MIB", "largest size of the tensors or memory to save")
+                         ->default_str(std::to_string(rerun.save_limit));
+  command->parse_complete_callback([=] {
+    if (save_limit->count() > 0 && save_inputs->count() == 0 && save_launch->count() == 0) {
+      throw CLI::RequiresError("--save-limit", "--save-launch or --save-inputs");
+    }
+  });
   command->add_flag("--keep-core", rerun.keep_core, "keep the GPU core dump even if it is large");
   command->add_flag("--cross-check", rerun.cross_check, "compare the GPU core dump with what cuda-gdb says");
   command->add_flag("--sanitize", rerun.sanitize, "make a rerun under compute-sanitizer for the failing kernel");
@@ -78,7 +84,7 @@ void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
   group(command, "Reruns",
         {"--repeat", "--wait-limit", "--time-limit", "--no-device-pass", "--no-values", "--show-rerun"});
   group(command, "More evidence from reruns",
-        {"--keep-core", "--cross-check", "--sanitize", "--save-inputs", "--save-limit"});
+        {"--keep-core", "--cross-check", "--sanitize", "--save-launch", "--save-inputs", "--save-limit"});
 }
 
 void add_full_log(CLI::App* command, bool& full_log) {

@@ -33,6 +33,8 @@ const char* doing(PassKind kind) {
       return "looking for the racing tensors";
     case PassKind::origin:
       return "tracing the bad value";
+    case PassKind::launch:
+      return "saving the failing launch";
     default:
       return "confirming";
   }
@@ -196,6 +198,8 @@ void RerunSpeech::cannot(const RerunProblem& problem) {
       return say(
           "no inputs were saved: only PyTorch's operators at a Python line of yours can be, outside of backward "
           "passes and compiled code");
+    case Kind::no_launch_saved:
+      return say("no launch was saved: only a kernel that a rerun waited for alone, outside of CUDA graphs, can be");
     case Kind::replay_not_started:
       return say("the replay could not be started: " + problem.failure.what);
   }

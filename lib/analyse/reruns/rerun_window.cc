@@ -18,6 +18,8 @@ using wire::site_key::Key;
 // Data that differ a little between runs move a call by a little.
 constexpr std::uint32_t kSlack = 8;
 
+constexpr std::uint32_t kSlackOfLaunch = 2;  // each is saved
+
 class Keys {
  public:
   void add(Key key, std::uint32_t from) {
@@ -51,6 +53,11 @@ void add(Keys& keys, const Failure& failure, Reach reach) {
     if (graph != nullptr) keys.add(sites.of_site(graph->site), 1);
     if (reach == Reach::sites) keys.add(sites.of_kernel(candidate.operation->site), 1);
   }
+}
+
+std::uint32_t first_saved(const Candidate& candidate) {
+  const std::uint32_t ordinal = candidate.operation->site_ordinal;
+  return ordinal > kSlackOfLaunch ? ordinal - kSlackOfLaunch : 1;
 }
 
 // How often a call of backward() came to the operation's site, at most: the forward pass of the one that fails lies so
@@ -96,6 +103,18 @@ RerunWindow rerun_window(const Analysis& analysis, Reach reach) {
     if (rerun.failure) add(keys, *rerun.failure, reach);
   }
   return {keys.text(), "all calls of the candidates' lines and kernels"};
+}
+
+RerunWindow launch_window(const Analysis& analysis) {
+  Keys keys;
+  for (const Failure& failure : analysis.failures) {
+    if (!is_asynchronous(failure.kind)) continue;
+    const SiteKeys sites(failure.process->record);
+    for (const Candidate& candidate : failure.candidates) {
+      keys.add(sites.of_kernel(candidate.operation->site), first_saved(candidate));
+    }
+  }
+  return {keys.text(), "the failing kernel, to save its launch"};
 }
 
 RerunWindow window_of_sites(const session::Session& session,

@@ -24,6 +24,10 @@ struct RerunWindow {
 // For the asynchronous failures of `analysis`, and with `sites` also for those that reruns saw.
 RerunWindow rerun_window(const Analysis& analysis, Reach reach);
 
+// The candidates that launch a kernel, for a rerun that saves the launch: few calls before theirs are waited for. By the
+// kernel's name, as a rerun that is watched in another way than the first run has other stacks at its call sites.
+RerunWindow launch_window(const Analysis& analysis);
+
 // All operations of sites that `wanted` takes.
 RerunWindow window_of_sites(const session::Session& session,
                             const std::function<bool(const session::Process&, const session::Site&)>& wanted);

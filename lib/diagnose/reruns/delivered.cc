@@ -153,4 +153,18 @@ void add_inputs(Finding& finding, const analyse::Failure& failure, const session
                           call->missing,   kOutcomes[static_cast<std::size_t>(session::replay_outcome(pass->replay))]};
 }
 
+// The latest rerun that saved one counts.
+void add_saved_launch(Finding& finding, const analyse::Failure& failure, const session::Session& session) {
+  if (!analyse::is_asynchronous(failure.kind) || failure.code == 0) return;
+  const auto& passes = session.manifest.passes;
+  for (std::size_t i = session.reruns.size(); i-- > 0 && !finding.saved_launch;) {
+    for (const session::Process& process : session.reruns[i]) {
+      if (i + 1 >= passes.size() || passes[i + 1].folder.empty()) continue;
+      const auto folder = session::saved_launch_folder(session.folder / passes[i + 1].folder, process.pid);
+      if (const auto tally = session::read_replay_tally(folder))
+        finding.saved_launch = SavedLaunch{folder.string(), *tally};
+    }
+  }
+}
+
 }  // namespace cudadiag::diagnose

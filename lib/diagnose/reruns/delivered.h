@@ -23,5 +23,6 @@ void add_tensor_memory(Finding& finding, const session::Session& session, const 
 
 // The call that was saved, where one was asked for.
 void add_inputs(Finding& finding, const analyse::Failure& failure, const session::Session& session);
+void add_saved_launch(Finding& finding, const analyse::Failure& failure, const session::Session& session);
 
 }  // namespace cudadiag::diagnose

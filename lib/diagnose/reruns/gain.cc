@@ -76,7 +76,8 @@ bool says_more(const Finding& was, const Finding& is) {
   return was.grade != is.grade || cause_of(was) != cause_of(is) || was.device.has_value() != is.device.has_value() ||
          was.memory.has_value() != is.memory.has_value() || was.origin.has_value() != is.origin.has_value() ||
          was.witnesses != is.witnesses || was.thread_start.has_value() != is.thread_start.has_value() ||
-         has_eager_line(was) != has_eager_line(is) || wrong_pointers(was) != wrong_pointers(is);
+         has_eager_line(was) != has_eager_line(is) || was.saved_launch.has_value() != is.saved_launch.has_value() ||
+         wrong_pointers(was) != wrong_pointers(is);
 }
 
 // Counts the calls without memory whose allocator a rerun asked.

@@ -95,7 +95,7 @@ void OperationRecorder::keep_suspect(std::uint32_t id, const CallRule& rule, con
     return;
   }
   arguments_.read(call);
-  if (saver_ != nullptr) saver_->save(id, data.functionParams, call, data.symbolName);
+  if (saver_ != nullptr) saver_->save(id, data.functionParams, call);
 }
 
 void OperationRecorder::meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data) {

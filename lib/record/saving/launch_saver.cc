@@ -14,6 +14,7 @@
 #include <array>
 #include <new>
 #include <span>
+#include <utility>
 
 #include "record/output/unrecorded.h"
 #include "record/saving/global_names.h"
@@ -55,7 +56,7 @@ void put(int file, Record kind, std::span<const std::byte> first, std::span<cons
                          {const_cast<std::byte*>(first.data()), first.size()},
                          {const_cast<std::byte*>(after.data()), after.size()},
                          {const_cast<std::byte*>(padding.data()), (8 - length % 8) % 8}};
-  // What is cut short is refused when it is read.
+  // A reader refuses what is cut short.
   if (writev(file, parts, 4) < 0) return;
 }
 
@@ -131,18 +132,31 @@ void LaunchSaver::missing(Missing what, std::uint64_t count) {
   put_pair(description_, Record::missing, static_cast<std::uint32_t>(what), count);
 }
 
-void LaunchSaver::save(std::uint32_t id, const void* parameters, const Call& launch, const char* kernel) {
+void LaunchSaver::give_up(const char* why) {
+  if (!std::exchange(noted_, true)) rooms_.interner.note("launch-not-saved", why);
+}
+
+// A CUkernel may have been passed for a CUfunction; each of the two calls refuses the other's handle.
+const char* LaunchSaver::name_of(CUfunction function) const {
+  const DriverApi& driver = rooms_.driver;
+  const char* name = nullptr;
+  if (driver.func_get_name != nullptr && driver.func_get_name(&name, function) == CUDA_SUCCESS) return name;
+  const auto kernel = reinterpret_cast<CUkernel>(function);
+  if (driver.kernel_get_name != nullptr && driver.kernel_get_name(&name, kernel) == CUDA_SUCCESS) return name;
+  return nullptr;
+}
+
+void LaunchSaver::save(std::uint32_t id, const void* parameters, const Call& launch) {
   const Uncancelled uncancelled;
-  if (++saved_ > kMostSaved || !open_folder() || kernel == nullptr) {
-    if (!noted_) {
-      rooms_.interner.note("launch-not-saved", saved_ > kMostSaved ? "too many launches were waited for to save each"
-                                               : kernel == nullptr ? "the driver does not name the kernel"
-                                                                   : "the folder for it could not be made");
-    }
-    noted_ = true;
+  const RelaxedCapture relaxed(rooms_.driver);
+  const char* kernel = name_of(launch.function);
+  const bool too_many = ++saved_ > kMostSaved || bytes_ > kMostBytes * limit_;
+  if (too_many || kernel == nullptr || !open_folder()) {
+    give_up(too_many            ? "too many launches were waited for to save each"
+            : kernel == nullptr ? "the driver does not name the kernel"
+                                : "the folder for it could not be made");
     return passed();
   }
-  const RelaxedCapture relaxed(rooms_.driver);
   Bytes<format::kHeaderSize> header{};
   wire::store(header.data(), format::kHeaderMagic, format::kMagic);
   wire::store(header.data(), format::kHeaderVersion, format::kVersion);
@@ -316,9 +330,11 @@ void LaunchSaver::save_memory(const Call& launch, const LoadedImages::Kernel& ke
   }
   memory->start(api_, rooms_.allocations, folder_, limit_);
   memory->follow({parameters->bytes, parameters->size}, Reach::parameter);
-  memory->save(Reach::parameter);
+  // Variables are small, and nothing else would restore them.
   save_globals(kernel, *memory);
+  memory->save(Reach::parameter);
   memory->save(Reach::memory);
+  bytes_ += limit_ - memory->left();
   std::uint32_t number = 0;
   for (const SavedMemory::Block& block : memory->blocks()) put(description_, Record::block, encoded(block, number++));
   const std::uint64_t dropped = wire::load(rooms_.area.header(), wire::area::kDroppedAllocations);

@@ -6,9 +6,9 @@
 #include <climits>
 #include <cstdint>
 
-#include "record/memory/allocations.h"
 #include "record/calls/calls.h"
 #include "record/calls/parameter_layouts.h"
+#include "record/memory/allocations.h"
 #include "record/output/area_map.h"
 #include "record/output/interner.h"
 #include "record/saving/loaded_images.h"
@@ -19,8 +19,10 @@ namespace cudadiag::record {
 
 class LaunchSaver {
  public:
-  // A window may let so many launches pass that saving each would never end.
+  // A window may let so many launches pass that saving each would never end: in number, and in bytes as a multiple of the
+  // limit of one.
   static constexpr std::uint32_t kMostSaved = 64;
+  static constexpr std::uint64_t kMostBytes = 8;
 
   struct Rooms {
     AreaMap& area;
@@ -35,7 +37,7 @@ class LaunchSaver {
   // EXIT of any call that has succeeded.
   void returned(std::uint32_t id, const void* parameters) { images_.returned(id, parameters); }
   // ENTER of the launch. `parameters`: CUPTI's structure of the call.
-  void save(std::uint32_t id, const void* parameters, const Call& launch, const char* kernel);
+  void save(std::uint32_t id, const void* parameters, const Call& launch);
   // The launch that was saved last has failed, or has not.
   void failed(CUresult result);
   void passed();
@@ -45,7 +47,9 @@ class LaunchSaver {
 
   struct Parameters;
   class Description;
+  const char* name_of(CUfunction function) const;
   bool open_folder();
+  void give_up(const char* why);
   void describe_launch(std::uint32_t id, const void* parameters, const Call& launch);
   void describe_attributes(std::uint32_t id, const void* parameters);
   void describe_function(CUfunction function, CUkernel kernel, CUdevice device);
@@ -61,6 +65,7 @@ class LaunchSaver {
   char path_[PATH_MAX] = {};  // of the folder of this process
   std::uint64_t limit_ = 0;
   std::uint32_t saved_ = 0;
+  std::uint64_t bytes_ = 0;  // of memory, in all
   bool noted_ = false;
   int folder_ = -1, description_ = -1;  // while a launch is saved, or saved and not known to have passed
   LoadedImages images_;

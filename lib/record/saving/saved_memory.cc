@@ -79,7 +79,7 @@ SavedMemory::Block SavedMemory::save_global(std::uint64_t address, std::uint64_t
   return block;
 }
 
-// Of a block that does not fit, the part from the first pointer into it on: a tensor in the segment of a pool.
+// Saves a part of a block that does not fit, from the first pointer into it on: a tensor in the segment of a pool.
 void SavedMemory::save_block(Block& block, std::uint32_t number, bool whole, bool follows) {
   const std::uint64_t limit = std::min(left_, file_limit());
   std::uint64_t size = block.bytes;
@@ -129,7 +129,7 @@ bool SavedMemory::read(const Block& block, std::uint64_t offset, std::size_t siz
   return whole;
 }
 
-// What is zero stays a hole.
+// Zeros stay a hole.
 bool SavedMemory::write(int file, std::uint64_t offset, std::size_t size) const {
   constexpr std::size_t kHole = std::size_t{64} << 10;
   for (std::size_t at = 0; at < size; at += kHole) {

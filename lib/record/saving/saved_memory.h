@@ -34,6 +34,7 @@ class SavedMemory {
   // A variable of the module at this address, which has a number of its own.
   Block save_global(std::uint64_t address, std::uint64_t bytes, std::uint32_t number);
 
+  std::uint64_t left() const { return left_; }
   std::span<const Block> blocks() const { return {blocks_, count_}; }
 
  private:

@@ -1,6 +1,6 @@
 // Makes one saved kernel launch again, by the CUDA driver API alone.
 // Build: g++ -std=c++17 -I/usr/local/cuda/include replay.cc -o replay -lcuda
-// Run it in this folder: ./replay [GPU]. It prints the error that the launch ends with, and exits with its number.
+// Run it in this folder: ./replay [GPU]. It prints the error that the launch ends with.
 #include <cuda.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ static void check(CUresult result, const char* call) {
   const char* name = "";
   cuGetErrorName(result, &name);
   std::printf("%s: %d %s\n", call, result, name);
-  std::exit(result > 125 ? 125 : result);
+  std::exit(1);
 }
 #define CHECK(call) check(call, #call)
 
@@ -171,8 +171,11 @@ int main(int argc, char** argv) {
     cuFuncSetAttribute(function, static_cast<CUfunction_attribute>(values[i].id), static_cast<int>(values[i].value));
   }
   for (Block& block : blocks) {
+    CUdeviceptr address = 0;
     std::size_t bytes = 0;
-    if (block.variable != nullptr) CHECK(cuModuleGetGlobal(&block.now, &bytes, module, block.variable));
+    if (block.variable == nullptr) continue;
+    CHECK(cuModuleGetGlobal(&address, &bytes, module, block.variable));
+    block.now = address;
   }
   for (const Block& block : blocks) {
     if (block.file == nullptr) continue;

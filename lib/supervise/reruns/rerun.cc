@@ -77,7 +77,8 @@ Start dumping_start(const RerunSpec& spec, const session::Session& session, cons
 }
 
 Start sanitized_start(const RerunSpec& spec, const session::Session& session, const std::filesystem::path& folder) {
-  return {sanitizer_command(spec.sanitizer, folder / session::kSanitizerFile, spec.kernels, session.manifest.command),
+  return {sanitizer_command(spec.sanitizer, SanitizerTool::memcheck, folder / session::kSanitizerFile, spec.kernels,
+                            session.manifest.command),
           // The sanitizer sees only the large blocks from which the caching allocator cuts its own.
           {{wire::environment::kPass, name_of(spec)}, {"PYTORCH_NO_CUDA_MEMORY_CACHING", "1"}},
           std::nullopt};
@@ -95,6 +96,9 @@ base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session
   record.races = spec.kind == PassKind::races;
   // Races need the code of modules, which only CUPTI shows.
   if (!record.races) record.watch_by = launch::watch_by(session.manifest.watch_by);
+  // Inside a callback of CUPTI nothing may be copied.
+  if (spec.save_limit > 0) record.watch_by = launch::WatchBy::hooks;
+  record.save_limit = spec.save_limit;
   // The first one waits for nothing, and is to tell the line.
   if (spec.kind == PassKind::eager) record.markers = launch::Markers::dense;
   Start start{session.manifest.command, {}, std::move(std::get<launch::Arena>(arena))};

@@ -21,6 +21,7 @@ struct RerunSpec {
   std::string window{};                  // wire/rerun/window.h
   std::string values{};                  // wire/rerun/values.h; empty: none are taken
   double seconds_for_values = 0;         // of an origin pass: that it may take for them
+  unsigned save_limit = 0;               // MiB of memory to save with each launch that it waits for; 0: none is saved
   bool without_values = false;           // as a rerun that took some may have gone another way for that
   std::string waits{};                   // what it waits for, in words
   std::string sanitizer{};               // path of compute-sanitizer

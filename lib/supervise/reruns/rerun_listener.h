@@ -24,6 +24,7 @@ struct RerunProblem {
     nothing_confirmed,   // so nothing was saved
     nothing_saved,       // of the call that was confirmed
     replay_not_started,  // failure.what
+    no_launch_saved,
   };
   Kind kind = Kind::impossible;
   base::Error failure{};

@@ -147,7 +147,8 @@ session::Pass* unchecked_dump(session::Manifest& manifest) { return find_uncheck
 
 bool wants_reruns(const Analysis& analysis, const session::Manifest& manifest, const RerunOptions& options) {
   return wants_proof(analysis) || (options.save_inputs && may_have_inputs(analysis)) ||
-         wants_eager(analysis, manifest) || (options.hang_dump && wants_hang_dump(analysis, manifest)) ||
+         (options.save_launch && any_failure(analysis, is_async)) || wants_eager(analysis, manifest) ||
+         (options.hang_dump && wants_hang_dump(analysis, manifest)) ||
          (options.device && wants_dump(analysis, manifest)) || (options.values && wants_memory(analysis, manifest)) ||
          (options.origin && wants_origin(analysis, manifest, true)) ||
          (options.cross_check && find_unchecked(manifest.passes) != nullptr) ||
@@ -162,6 +163,7 @@ unsigned planned_reruns(const Analysis& analysis, const session::Session& sessio
                                 return uses_pytorch(failure.process->record);
                               });
   const bool wanted[] = {wants_proof(analysis) || options.saved_bytes() > 0,
+                         options.save_launch && any_failure(analysis, is_async),
                          options.values && wants_memory(analysis, manifest),
                          options.values && wants_origin(analysis, manifest, options.origin) && expects_origin,
                          wants_races(session),

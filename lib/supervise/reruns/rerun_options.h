@@ -17,7 +17,8 @@ struct RerunOptions {
   bool values = true;                // what the suspects' arguments were
   bool origin = false;               // a pass that traces bad values, whatever the failure is
   bool save_inputs = false;          // the failing call with its tensors, and a script that makes it again
-  unsigned save_limit = 1024;        // MiB that they may have
+  bool save_launch = false;          // the failing launch with its memory, to be made again alone
+  unsigned save_limit = 2048;        // MiB that either may have
   bool keep_core = false;            // the dump, however large
   bool cross_check = false;          // cuda-gdb over the dump
   bool sanitize = false;             // a pass under compute-sanitizer

@@ -11,6 +11,7 @@
 #include "diagnose/values/origin.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "supervise/replays/save_launch.h"
 #include "supervise/reruns/replay.h"
 #include "supervise/reruns/rerun.h"
 #include "supervise/reruns/rerun_needs.h"
@@ -64,6 +65,7 @@ class RerunSequence {
   bool run() {
     const session::Manifest& manifest = session_.manifest;
     confirm();
+    if (options_.save_launch && continues()) save_launch();
     if (options_.values && continues() && wants_memory(analysis(), manifest)) ask_allocator();
     if (options_.values && continues() && wants_origin(analysis(), manifest, options_.origin)) trace_origin();
     if (options_.save_inputs && continues()) replay_saved_call();
@@ -73,6 +75,7 @@ class RerunSequence {
     if (options_.hang_dump && continues() && wants_hang_dump(analysis(), manifest)) get_hang_dump();
     if (options_.cross_check && !interrupted_) cross_check();
     if (options_.sanitize && continues() && !was_made(manifest, PassKind::sanitize)) sanitize();
+    if (options_.save_launch && !interrupted_) try_launch();
     return possible_;
   }
 
@@ -101,6 +104,23 @@ class RerunSequence {
       spec.values = suspect_lines(session_, analysis(), seconds_for_values(), options_.saved_bytes());
     }
     return add(spec) && !interrupted_;
+  }
+
+  void save_launch() {
+    const auto window = analyse::launch_window(analysis());
+    if (window.text.empty()) return;
+    RerunSpec spec = spec_of(PassKind::launch);
+    spec.window = with_patience(window.text, options_.patience);
+    spec.waits = window.words;
+    spec.save_limit = options_.save_limit;
+    if (!options_.time_limit) spec.time_limit += kSavingSeconds;
+    if (spec.quiet_limit > 0) spec.quiet_limit += kSavingSeconds;
+    add(spec);
+  }
+
+  // Once the device pass has told the instruction.
+  void try_launch() {
+    if (const auto problem = try_saved_launch(session_, state_, writer_, relay_)) listener_.cannot(*problem);
   }
 
   void ask_allocator() {

@@ -8,6 +8,7 @@
 #include <cctype>
 
 #include "base/file_descriptor.h"
+#include "base/words.h"
 #include "evidence/tools/debugger_text.h"
 
 namespace cudadiag::supervise {
@@ -26,6 +27,13 @@ bool is_gzip(int file) {
   unsigned char magic[2] = {};
   return ::pread(file, magic, sizeof(magic), 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
 }
+
+constexpr base::Words<SanitizerTool, 4> kTools = {{
+    {SanitizerTool::memcheck, "memcheck"},
+    {SanitizerTool::racecheck, "racecheck"},
+    {SanitizerTool::initcheck, "initcheck"},
+    {SanitizerTool::synccheck, "synccheck"},
+}};
 
 }  // namespace
 
@@ -53,19 +61,34 @@ bool is_compressed(const std::filesystem::path& dump) {
 
 bool has_debugger() { return !find_toolkit_program(kDebugger).empty(); }
 
+std::string_view word(SanitizerTool tool) { return base::word_of(kTools, tool); }
+
 std::string find_sanitizer() { return find_toolkit_program("compute-sanitizer"); }
 
-std::vector<std::string> sanitizer_command(const std::string& sanitizer, const std::filesystem::path& log,
-                                           const std::vector<std::string>& kernels,
+std::vector<std::string> sanitizer_command(const std::string& sanitizer, SanitizerTool tool,
+                                           const std::filesystem::path& log, const std::vector<std::string>& kernels,
                                            const std::vector<std::string>& command) {
   std::error_code ignored;
   std::string file;  // in which a percent sign begins a placeholder
   for (const char c : std::filesystem::absolute(log, ignored).string())
     file += c == '%' ? std::string("%%") : std::string(1, c);
-  std::vector<std::string> words = {
-      sanitizer, "--tool",           "memcheck", "--target-processes", "all", "--demangle",
-      "no",      "--show-backtrace", "device",   "--strip-paths",      "no",  "--report-api-errors",
-      "no",      "--print-limit",    "100",      "--log-file",         file};
+  std::vector<std::string> words = {sanitizer,
+                                    "--tool",
+                                    std::string(word(tool)),
+                                    "--target-processes",
+                                    "all",
+                                    "--demangle",
+                                    "no",
+                                    "--show-backtrace",
+                                    "device",
+                                    "--strip-paths",
+                                    "no",
+                                    "--report-api-errors",
+                                    "no",
+                                    "--print-limit",
+                                    "100",
+                                    "--log-file",
+                                    file};
   for (const std::string& kernel : kernels) words.insert(words.end(), {"--kernel-name", "kne=" + kernel});
   words.insert(words.end(), command.begin(), command.end());
   return words;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launch/process.h"
@@ -24,10 +25,12 @@ bool has_debugger();
 
 // Empty: it is not installed here.
 std::string find_sanitizer();
-// `command` under memcheck, which checks these kernels alone and writes its words to `log`. Names stay mangled, so that
+enum class SanitizerTool { memcheck, racecheck, initcheck, synccheck };
+std::string_view word(SanitizerTool tool);
+// `command` under one of its tools, which checks these kernels alone (empty: all) and writes its words to `log`. Names stay mangled, so that
 // they can be compared.
-std::vector<std::string> sanitizer_command(const std::string& sanitizer, const std::filesystem::path& log,
-                                           const std::vector<std::string>& kernels,
+std::vector<std::string> sanitizer_command(const std::string& sanitizer, SanitizerTool tool,
+                                           const std::filesystem::path& log, const std::vector<std::string>& kernels,
                                            const std::vector<std::string>& command);
 // By which it and the program talk.
 std::vector<std::uint16_t> sanitizer_ports();

@@ -139,6 +139,7 @@ Diagnosis crowded_report() {
   argument.origin = session::ValueOrigin::variable;
   finding.watched.assign(16, {finding.location, 7, 4711, {argument}});
   finding.inputs = Inputs{"/home/u/inputs", "aten::embedding", 4096, 2, {words, words}, "reproduces"};
+  finding.saved_launch = SavedLaunch{words, {20, 18, 1, 1}};
   finding.related = {{Role::forward, finding.location, analyse::Grade::proven}, {Role::started, finding.location}};
   TensorMemory& tensors = finding.memory_use.emplace().tensors.emplace();
   tensors.holders.assign(40, {4096, 2, finding.location, words});

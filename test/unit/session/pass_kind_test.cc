@@ -8,8 +8,9 @@ namespace cudadiag::session {
 namespace {
 
 TEST_CASE("each kind of pass has a word of its own, which names it") {
-  for (const PassKind kind : {PassKind::record, PassKind::confirm, PassKind::device, PassKind::eager,
-                              PassKind::sanitize, PassKind::memory, PassKind::races, PassKind::origin}) {
+  for (const PassKind kind :
+       {PassKind::record, PassKind::confirm, PassKind::device, PassKind::eager, PassKind::sanitize, PassKind::memory,
+        PassKind::races, PassKind::origin, PassKind::launch}) {
     CHECK(pass_kind(word(kind)) == kind);
   }
   CHECK_FALSE(pass_kind("confirm-2"));

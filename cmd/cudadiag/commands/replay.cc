@@ -1,0 +1,337 @@
+// replay: makes a saved launch again, in child processes.
+#include <fmt/core.h>
+#include <stdlib.h>
+#include <sys/personality.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/printable.h"
+#include "commands/commands.h"
+#include "diagnose/words.h"
+#include "evidence/tools/sanitizer_text.h"
+#include "options/command_line.h"
+#include "options/shared_options.h"
+#include "replay/launch_folder.h"
+#include "replay/output_comparison.h"
+#include "replay/player.h"
+#include "replay/smallest_set.h"
+#include "replays/replay_result.h"
+#include "session/notes/replay_tally.h"
+#include "session/session_reader.h"
+#include "sessions/session_choice.h"
+#include "supervise/replays/launch_player.h"
+#include "supervise/tools/external_tools.h"
+#include "terminal/terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::Result;
+using replay::Outcome;
+using supervise::SanitizerTool;
+
+struct ReplayOptions {
+  std::string folder;
+  std::optional<std::string> output;  // root of sessions
+  unsigned times = 1;
+  unsigned device = 0;
+  double time_limit = 60;
+  std::string tool;  // of compute-sanitizer; empty: none
+  bool minimise = false;
+  std::string minimal;  // folder to write
+  bool compare = false;
+  std::optional<unsigned> compared_device;
+  bool json = false, foreign = false;
+};
+
+constexpr unsigned kMostReplays = 2000;  // of a search
+
+// The launch of the latest pass that has one.
+Result<fs::path> folder_of_session(const fs::path& session) {
+  const auto opened = session::open_session(session);
+  if (const auto* failure = std::get_if<Error>(&opened)) return *failure;
+  const auto& found = std::get<session::Session>(opened);
+  const auto& passes = found.manifest.passes;
+  for (std::size_t i = std::min(found.reruns.size() + 1, passes.size()); i-- > 1;) {
+    for (const session::Process& process : found.reruns[i - 1]) {
+      const fs::path folder = session::saved_launch_folder(session / passes[i].folder, process.pid);
+      std::error_code error;
+      if (fs::exists(folder / replay::kLaunchFile, error)) return folder;
+    }
+  }
+  return Error{"no launch was saved in " + session.string(),
+               "cudadiag bisect --save-launch " + diagnose::shell_word(session.string())};
+}
+
+Result<replay::LaunchFolder> open_launch(const ReplayOptions& options) {
+  std::error_code error;
+  if (!options.folder.empty() && fs::exists(fs::path(options.folder) / replay::kLaunchFile, error)) {
+    return replay::LaunchFolder::open(fs::absolute(options.folder, error));
+  }
+  const auto session = choose_session(options.output, options.folder);
+  if (const auto* failure = std::get_if<Error>(&session)) return *failure;
+  const auto folder = folder_of_session(std::get<fs::path>(session));
+  if (const auto* failure = std::get_if<Error>(&folder)) return *failure;
+  return replay::LaunchFolder::open(fs::absolute(std::get<fs::path>(folder), error));
+}
+
+// Says what is about to run, before it does.
+std::optional<Error> announce(const replay::LaunchFolder& folder, const ReplayOptions& options) {
+  const replay::SavedLaunch& launch = folder.launch();
+  const std::string name = base::printable(launch.demangled.empty() ? launch.kernel : launch.demangled);
+  const std::string path = diagnose::shell_word(folder.path().string());
+  const std::string why = folder.why_foreign();
+  if (!why.empty() && !options.foreign) {
+    return Error{
+        fmt::format("not run, as the launch may be somebody else's: {}. It would run device code ({}) on GPU {}", why,
+                    name, options.device),
+        "if you trust that, cudadiag replay --foreign " + path};
+  }
+  say(fmt::format("this runs the device code in {} on GPU {}: {}{}", path, options.device, name,
+                  why.empty() ? "" : "; " + why));
+  return std::nullopt;
+}
+
+// The log of a tool without a parser here. Its records begin with "========= ".
+std::vector<std::string> record_lines(const std::string& log) {
+  constexpr std::size_t kMost = 24;
+  std::vector<std::string> lines;
+  std::istringstream text(log);
+  for (std::string line; std::getline(text, line) && lines.size() < kMost;) {
+    const std::string_view start = "========= ";
+    if (!line.starts_with(start) || line.find("COMPUTE-SANITIZER") != std::string::npos) continue;
+    lines.push_back(line.substr(start.size()));
+  }
+  return lines;
+}
+
+std::optional<SanitizerTool> tool_of(const std::string& given) {
+  for (const auto tool :
+       {SanitizerTool::memcheck, SanitizerTool::racecheck, SanitizerTool::initcheck, SanitizerTool::synccheck}) {
+    if (given == word(tool)) return tool;
+  }
+  return std::nullopt;
+}
+
+class Replaying {
+ public:
+  Replaying(const replay::LaunchFolder& folder, const ReplayOptions& options, supervise::LaunchPlayer& player)
+      : folder_(folder), options_(options), player_(player) {}
+
+  std::optional<Error> run() {
+    if (const auto tool = tool_of(options_.tool)) return sanitize(*tool);
+    if (options_.compare) return compare();
+    for (unsigned i = 0; i < options_.times && !launch::asked_to_end(); ++i) {
+      const replay::Run done = player_.play();
+      replay::add(result_.tally, done);
+      if (i == 0) result_.first = done;
+      if (done.outcome == Outcome::impossible) break;
+    }
+    return options_.minimise ? minimise() : std::nullopt;
+  }
+
+  const ReplayResult& result() const { return result_; }
+  // Whether the failure was seen again.
+  bool reproduced() const {
+    if (result_.sanitized)
+      return result_.sanitized->log.errors.value_or(0) > 0 || !result_.sanitized->log.accesses.empty();
+    if (options_.compare) {
+      return std::any_of(result_.compared.begin(), result_.compared.end(),
+                         [](const Compared& each) { return each.comparison && each.comparison->different > 0; });
+    }
+    return result_.tally.as_it_did > 0;
+  }
+
+ private:
+  std::optional<Error> sanitize(SanitizerTool tool) {
+    const std::string sanitizer = supervise::find_sanitizer();
+    if (sanitizer.empty()) return Error{"compute-sanitizer is not installed here", "install NVIDIA's CUDA toolkit"};
+    std::string log;
+    result_.first = player_.play_sanitized(tool, sanitizer, log);
+    Sanitized found{tool, evidence::sanitizer_log(log), {}};
+    if (tool != SanitizerTool::memcheck) found.lines = record_lines(log);
+    result_.sanitized = std::move(found);
+    return std::nullopt;
+  }
+
+  std::optional<Error> minimise() {
+    if (result_.tally.as_it_did == 0)
+      return Error{"there is nothing to minimise: the launch does not fail as it did", ""};
+    std::vector<std::uint32_t> blocks;
+    for (std::size_t i = 0; i < folder_.launch().blocks.size(); ++i) {
+      if (folder_.launch().blocks[i].contents) blocks.push_back(static_cast<std::uint32_t>(i));
+    }
+    const auto fails = [&](const std::vector<std::uint32_t>& without) {
+      return !launch::asked_to_end() && player_.play(without).outcome == Outcome::as_it_did;
+    };
+    result_.smallest = replay::smallest_set(blocks, fails, kMostReplays);
+    if (options_.minimal.empty()) return std::nullopt;
+    replay::SavedLaunch smaller = folder_.launch();
+    const auto& needed = result_.smallest->needed;
+    for (std::size_t i = 0; i < smaller.blocks.size(); ++i) {
+      if (!std::binary_search(needed.begin(), needed.end(), i)) smaller.blocks[i].contents.reset();
+    }
+    return replay::copy_folder(folder_, std::move(smaller), options_.minimal);
+  }
+
+  // The first replay against all others.
+  std::optional<Error> compare() {
+    std::error_code error;
+    std::string pattern = (fs::temp_directory_path(error) / "cudadiag-outputs-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) return Error{"there is no temporary folder", "set TMPDIR to one"};
+    const fs::path scratch = pattern;
+    const auto play = [&](unsigned number, int device) {
+      const fs::path folder = scratch / std::to_string(number);
+      fs::create_directory(folder, error);
+      const replay::Run done = player_.play_for_outputs(folder, device);
+      replay::add(result_.tally, done);
+      return done;
+    };
+    result_.first = play(0, static_cast<int>(options_.device));
+    const unsigned times = std::max(options_.times, 2u);
+    for (unsigned i = 1; i < times && !launch::asked_to_end(); ++i) {
+      const int device = static_cast<int>(options_.compared_device.value_or(options_.device));
+      const replay::Run done = play(i, device);
+      Compared compared{device, {}, {}};
+      if (!result_.first.answer.outputs || !done.answer.outputs) {
+        compared.obstacle = done.outcome == result_.first.outcome
+                                ? "a launch that fails leaves no memory to compare"
+                                : fmt::format("it {} here, and it {} on GPU {}", replay::word(done.outcome),
+                                              replay::word(result_.first.outcome), options_.device);
+      } else {
+        compared.comparison = replay::compare_outputs(folder_.launch(), scratch / "0", scratch / std::to_string(i));
+        if (!compared.comparison) compared.obstacle = "its memory could not be read";
+      }
+      fs::remove_all(scratch / std::to_string(i), error);
+      result_.compared.push_back(std::move(compared));
+    }
+    fs::remove_all(scratch, error);
+    return std::nullopt;
+  }
+
+  const replay::LaunchFolder& folder_;
+  const ReplayOptions& options_;
+  supervise::LaunchPlayer& player_;
+  ReplayResult result_;
+};
+
+int carry_out(const ReplayOptions& options) {
+  if (!options.tool.empty() && !tool_of(options.tool)) {
+    say("--sanitize: expected one of memcheck, racecheck, initcheck, synccheck, got " + options.tool);
+    return kOwnFailure;
+  }
+  auto opened = open_launch(options);
+  if (const auto* failure = std::get_if<Error>(&opened)) return say(*failure), kOwnFailure;
+  const auto& folder = std::get<replay::LaunchFolder>(opened);
+  if (const auto refusal = announce(folder, options)) return say(*refusal), kOwnFailure;
+  launch::SignalRelay relay;
+  const supervise::PlaySettings settings{
+      static_cast<int>(options.device),
+      std::chrono::milliseconds(static_cast<std::int64_t>(options.time_limit * 1000))};
+  supervise::LaunchPlayer player(folder, relay, settings);
+  Replaying replaying(folder, options, player);
+  if (const auto failure = replaying.run()) return say(*failure), kOwnFailure;
+  const ReplayResult& result = replaying.result();
+  print(options.json ? replay_json(folder, result) : replay_text(folder.launch(), result));
+  if (result.first.outcome == Outcome::impossible) return kOwnFailure;
+  return replaying.reproduced() ? 0 : 1;
+}
+
+// ---- the child
+
+struct ChildOptions {
+  std::string folder, answer, outputs, dump;
+  int device = 0;
+  bool tight = false, fixed = false;
+  std::vector<std::uint32_t> without;
+};
+
+// The addresses of libraries are chosen when a program starts.
+void start_without_randomised_addresses() {
+  const int now = ::personality(0xffffffff);
+  if (now < 0 || (now & ADDR_NO_RANDOMIZE) != 0 ||
+      ::personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE) < 0) {
+    return;
+  }
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < text.size(); at += words.back().size() + 1) words.emplace_back(text.c_str() + at);
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execv("/proc/self/exe", arguments.data());
+}
+
+int play_in_this_process(const ChildOptions& options) {
+  if (options.fixed) start_without_randomised_addresses();
+  // The launch is to be alone, and nobody's business.
+  ::unsetenv("CUDA_INJECTION64_PATH");
+  const auto folder = replay::LaunchFolder::open(options.folder);
+  if (const auto* failure = std::get_if<Error>(&folder)) return say(*failure), kOwnFailure;
+  const replay::PlayOrder order{options.device, options.tight, options.without, options.outputs, options.dump};
+  return replay::play(std::get<replay::LaunchFolder>(folder), order, options.answer);
+}
+
+void add_child(CLI::App& app, int& status) {
+  auto options = std::make_shared<ChildOptions>();
+  auto* child = app.add_subcommand(supervise::kReplayChild)->group("");
+  child->add_option("folder", options->folder)->required();
+  child->add_option("--answer", options->answer)->required();
+  child->add_option("--device", options->device);
+  child->add_option("--outputs", options->outputs);
+  child->add_option("--dump", options->dump);
+  child->add_option("--without", options->without);
+  child->add_flag("--tight", options->tight);
+  child->add_flag("--fixed", options->fixed);
+  child->callback([options, &status] { status = play_in_this_process(*options); });
+}
+
+// The tool comes after "=": the next word is the launch.
+void add_sanitize(CLI::App* command, ReplayOptions& replay) {
+  command->add_flag("--sanitize{memcheck}", replay.tool,
+                    "once under compute-sanitizer; --sanitize=racecheck, initcheck or synccheck: by this tool of it");
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app, int& status) {
+  auto replay = std::make_shared<ReplayOptions>();
+  auto* command = app.add_subcommand("replay", "make a saved launch again, alone");
+  add_input(command, replay->folder, replay->output);
+  add_number(command, "--times", replay->times, 1u, 100'000u, "number from 1 to 100000", "N", "how often")
+      ->default_str("1");
+  add_number(command, "--device", replay->device, 0u, 1023u, "number from 0 to 1023", "N", "the GPU")->default_str("0");
+  add_number(command, "--time-limit", replay->time_limit, 0.1, 1e7, "number from 0.1 to 10000000", "SECONDS",
+             "how long one replay may take")
+      ->default_str("60");
+  add_sanitize(command, *replay);
+  command->add_flag("--minimise", replay->minimise, "find the smallest set of memory with which it fails");
+  add_text(command, "--write", replay->minimal, "FOLDER", "write the launch with that memory alone")
+      ->needs("--minimise");
+  auto* compare =
+      command->add_flag("--compare", replay->compare, "compare the memory that replays leave, byte by byte");
+  add_number(command, "--with-device", replay->compared_device, 0u, 1023u, "number from 0 to 1023", "N",
+             "compare with replays on this GPU")
+      ->needs(compare);
+  command->add_flag("--json", replay->json, "as JSON");
+  add_foreign(command, replay->foreign, "run a launch that another user or host saved, too");
+  name_page(command);
+  command->callback([replay, &status] { status = carry_out(*replay); });
+  add_child(app, status);
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,42 @@
+// The result of `cudadiag replay`, and how it is printed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evidence/tools/sanitizer_text.h"
+#include "replay/launch_folder.h"
+#include "replay/output_comparison.h"
+#include "replay/smallest_set.h"
+#include "replay/verdict.h"
+#include "session/notes/replay_tally.h"
+#include "supervise/replays/launch_player.h"
+
+namespace cudadiag::command {
+
+struct Sanitized {
+  supervise::SanitizerTool tool = supervise::SanitizerTool::memcheck;
+  evidence::SanitizerLog log;
+  std::vector<std::string> lines;  // of the tool itself, where its log is not one of memcheck
+};
+
+struct Compared {
+  int device = 0;  // of the replay that is compared with the first one
+  std::string obstacle;
+  std::optional<replay::Comparison> comparison;
+};
+
+struct ReplayResult {
+  session::ReplayTally tally;
+  replay::Run first;
+  std::optional<Sanitized> sanitized;
+  std::optional<replay::Smallest> smallest;
+  std::vector<Compared> compared;
+};
+
+std::string replay_text(const replay::SavedLaunch& launch, const ReplayResult& result);
+// The schema cudadiag.replay/1: man cudadiag-replay.
+std::string replay_json(const replay::LaunchFolder& folder, const ReplayResult& result);
+
+}  // namespace cudadiag::command

@@ -1,0 +1,27 @@
+// Compares the memory that several replays of one launch left, byte by byte.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "replay/saved_launch.h"
+
+namespace cudadiag::replay {
+
+struct FirstDifference {
+  std::size_t block = 0;     // index in the launch
+  std::uint64_t offset = 0;  // in the block
+  std::uint8_t here = 0, there = 0;
+};
+
+struct Comparison {
+  std::uint64_t compared = 0, different = 0;  // bytes
+  std::optional<FirstDifference> first;
+};
+
+// Folders that a player has filled (PlayOrder::outputs). Nothing: a file is missing.
+std::optional<Comparison> compare_outputs(const SavedLaunch& launch, const std::filesystem::path& here,
+                                          const std::filesystem::path& there);
+
+}  // namespace cudadiag::replay

@@ -1,0 +1,32 @@
+// The result of making a saved launch again, alone, some number of times (lib/replay): a file in the launch's folder.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cudadiag::session {
+
+inline constexpr const char* kReplayTallyFile = "replays.json";
+
+struct ReplayTally {
+  unsigned runs = 0;
+  unsigned as_it_did = 0, otherwise = 0, did_not_fail = 0, hung = 0, crashed = 0, impossible = 0;
+
+  unsigned made() const { return runs - impossible; }
+  unsigned failed() const { return as_it_did + otherwise + hung + crashed; }
+};
+
+// "reproduces alone: 20 of 20"; "does not fail alone: it depends on what runs beside it (likely a race)"
+std::string sentence(const ReplayTally& tally);
+
+// The folder of the launch that process `pid` saved.
+std::filesystem::path saved_launch_folder(const std::filesystem::path& pass_folder, std::uint32_t pid);
+std::string write_replay_tally(const ReplayTally& tally);
+// Nothing: there is none, or it makes no sense.
+std::optional<ReplayTally> parse_replay_tally(std::string_view text);
+std::optional<ReplayTally> read_replay_tally(const std::filesystem::path& folder);
+
+}  // namespace cudadiag::session

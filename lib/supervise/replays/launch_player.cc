@@ -1,0 +1,118 @@
+#include "supervise/replays/launch_player.h"
+
+#include <stdlib.h>
+
+#include <system_error>
+
+#include "evidence/core_file.h"
+#include "session/plain_file.h"
+#include "supervise/tools/toolkit.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMostAnswer = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMostLog = std::uint64_t{4} << 20;
+
+fs::path make_scratch() {
+  std::error_code error;
+  std::string pattern = (fs::temp_directory_path(error) / "cudadiag-replay-XXXXXX").string();
+  return ::mkdtemp(pattern.data()) == nullptr ? fs::path() : fs::path(pattern);
+}
+
+std::optional<replay::Instruction> instruction_in(const fs::path& dump) {
+  std::error_code error;
+  if (!fs::exists(dump, error)) return std::nullopt;
+  const auto read = evidence::read_core(dump.string());
+  const auto* testimony = std::get_if<evidence::Testimony>(&read);
+  if (testimony == nullptr || !testimony->failure || testimony->failure->place.function.empty()) return std::nullopt;
+  const evidence::CodePlace& place = testimony->failure->place;
+  replay::Instruction instruction{place.function, place.offset};
+  if (!place.lines.empty()) {
+    instruction.source = {place.lines.front().file, place.lines.front().function, place.lines.front().line};
+  }
+  return instruction;
+}
+
+}  // namespace
+
+LaunchPlayer::LaunchPlayer(const replay::LaunchFolder& folder, launch::SignalRelay& relay, PlaySettings settings)
+    : folder_(folder), relay_(relay), settings_(settings), scratch_(make_scratch()) {}
+
+LaunchPlayer::~LaunchPlayer() {
+  std::error_code ignored;
+  if (!scratch_.empty()) fs::remove_all(scratch_, ignored);
+}
+
+std::vector<std::string> LaunchPlayer::command(const Order& order, const fs::path& answer) const {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  std::vector<std::string> words = order.under;
+  words.insert(words.end(), {self.string(), kReplayChild, folder_.path().string(), "--answer", answer.string(),
+                             "--device", std::to_string(order.device)});
+  if (order.tight) words.push_back("--tight");
+  if (fixed_) words.push_back("--fixed");
+  if (!order.outputs.empty()) words.insert(words.end(), {"--outputs", order.outputs.string()});
+  if (!order.dump.empty()) words.insert(words.end(), {"--dump", order.dump.string()});
+  for (const std::uint32_t block : order.without) words.insert(words.end(), {"--without", std::to_string(block)});
+  return words;
+}
+
+replay::Run LaunchPlayer::run(const Order& order) {
+  if (scratch_.empty()) return {replay::Outcome::impossible, 0, "there is no temporary folder", {}, {}};
+  const fs::path answer = scratch_ / ("answer-" + std::to_string(++runs_));
+  const ToolRun child = run_tool(command(order, answer), settings_.patience, relay_);
+  if (!child.obstacle.empty()) return {replay::Outcome::impossible, 0, child.obstacle, {}, {}};
+  latest_ = replay::read_answer(session::read_plain_file(answer, kMostAnswer).value_or(""));
+  std::error_code ignored;
+  fs::remove(answer, ignored);
+  // Only a dump that was asked for keeps a launch from saying how it ended.
+  const auto instruction = order.dump.empty() ? instruction_ : instruction_in(order.dump);
+  return replay::judge(folder_.launch(), latest_, !child.cut_short.empty(), instruction);
+}
+
+// Where the driver did not give all addresses, once more without randomised ones.
+replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
+  find_instruction();
+  replay::Run done = run({settings_.device, false, without, {}, {}, {}});
+  const bool moved = latest_.placed < latest_.placeable;
+  if (!moved || fixed_tried_ || done.outcome == replay::Outcome::hung) return done;
+  fixed_tried_ = fixed_ = true;
+  const replay::Answer before = latest_;
+  replay::Run again = run({settings_.device, false, without, {}, {}, {}});
+  if (latest_.placed > before.placed) return again;
+  fixed_ = false;
+  latest_ = before;
+  return done;
+}
+
+// The driver ends the process after a dump, so this is a replay of its own.
+void LaunchPlayer::find_instruction() {
+  if (dumped_) return;
+  dumped_ = true;
+  const auto& failure = folder_.launch().failure;
+  if (!failure || !failure->instruction || scratch_.empty()) return;
+  const fs::path dump = scratch_ / "gpu.core";
+  instruction_ = run({settings_.device, false, {}, {}, dump, {}}).instruction;
+  std::error_code ignored;
+  fs::remove(dump, ignored);
+}
+
+replay::Run LaunchPlayer::play_for_outputs(const fs::path& outputs, int device) {
+  return run({device, false, {}, outputs, {}, {}});
+}
+
+replay::Run LaunchPlayer::play_sanitized(SanitizerTool tool, const std::string& sanitizer, std::string& log) {
+  const fs::path file = scratch_ / "sanitizer.log";
+  std::error_code ignored;
+  fs::remove(file, ignored);
+  Order order{settings_.device, true, {}, {}, {}, {}};
+  order.under = sanitizer_command(sanitizer, tool, file, {}, {});
+  replay::Run done = run(order);
+  log = session::read_plain_file(file, kMostLog).value_or("");
+  return done;
+}
+
+}  // namespace cudadiag::supervise

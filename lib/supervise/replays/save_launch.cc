@@ -1,0 +1,96 @@
+#include "supervise/replays/save_launch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "analyse/cuda_errors.h"
+#include "base/demangle.h"
+#include "replay/launch_folder.h"
+#include "session/notes/replay_tally.h"
+#include "supervise/replays/launch_player.h"
+#include "symbolize/device_testimony.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr unsigned kReplays = 20;
+constexpr std::chrono::seconds kLongest{60};  // for all of them
+
+// The latest pass first.
+std::optional<fs::path> find_launch(const session::Session& session) {
+  for (std::size_t i = std::min(session.reruns.size(), session.manifest.passes.size() - 1); i > 0; --i) {
+    for (const session::Process& process : session.reruns[i - 1]) {
+      fs::path folder = session::saved_launch_folder(session.manifest.passes[i].folder, process.pid);
+      if (replay::holds_launch(session.folder / folder)) return folder;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<replay::Instruction> instruction_of(const session::Session& session) {
+  const symbolize::DeviceTestimony testimony = symbolize::device_testimony(session);
+  if (!testimony.failure || testimony.failure->dumped == nullptr) return std::nullopt;
+  const evidence::CodePlace& place = testimony.failure->dumped->place;
+  if (place.function.empty()) return std::nullopt;
+  replay::Instruction instruction{place.function, place.offset};
+  if (!place.lines.empty()) {
+    instruction.source = {place.lines.front().file, place.lines.front().function, place.lines.front().line};
+  }
+  return instruction;
+}
+
+replay::Surroundings surroundings_of(const session::Session& session, diagnose::SessionState& state) {
+  replay::Surroundings surroundings;
+  for (const diagnose::Finding& finding : state.diagnosis().findings) {
+    if (!finding.launch || finding.launch->mangled.empty()) continue;
+    surroundings.demangled = base::demangle(finding.launch->mangled);
+    surroundings.failure.name = std::string(analyse::cuda_error(finding.code).driver_name);
+    surroundings.failure.line = {finding.location.file, finding.location.function,
+                                 static_cast<std::uint32_t>(std::max(finding.location.line, 0))};
+    break;
+  }
+  surroundings.failure.instruction = instruction_of(session);
+  return surroundings;
+}
+
+session::ReplayTally replay_often(const replay::LaunchFolder& folder, launch::SignalRelay& relay) {
+  PlaySettings settings;
+  settings.device = static_cast<int>(folder.launch().device);
+  LaunchPlayer player(folder, relay, settings);
+  session::ReplayTally tally;
+  const auto deadline = Clock::now() + kLongest;
+  while (tally.runs < kReplays && Clock::now() < deadline && !relay.interrupted()) {
+    const replay::Run run = player.play();
+    replay::add(tally, run);
+    if (run.outcome == replay::Outcome::impossible || run.outcome == replay::Outcome::hung) break;
+  }
+  return tally;
+}
+
+}  // namespace
+
+std::optional<RerunProblem> try_saved_launch(session::Session& session, diagnose::SessionState& state,
+                                             session::SessionWriter& writer, launch::SignalRelay& relay) {
+  using Kind = RerunProblem::Kind;
+  const auto place = find_launch(session);
+  if (!place) return RerunProblem{Kind::no_launch_saved};
+  const fs::path path = session.folder / *place;
+  if (const auto failure = replay::complete_folder(path, surroundings_of(session, state))) {
+    return RerunProblem{Kind::not_stored, *failure};
+  }
+  const auto folder = replay::LaunchFolder::open(path);
+  if (const auto* failure = std::get_if<base::Error>(&folder)) return RerunProblem{Kind::not_stored, *failure};
+  const session::ReplayTally tally = replay_often(std::get<replay::LaunchFolder>(folder), relay);
+  const fs::path file = writer.folder() / *place / session::kReplayTallyFile;
+  if (const auto failure = writer.store_text(file, session::write_replay_tally(tally))) {
+    return RerunProblem{Kind::not_stored, *failure};
+  }
+  state.advance();
+  return std::nullopt;
+}
+
+}  // namespace cudadiag::supervise

@@ -1,0 +1,332 @@
+"""A launch that a rerun saved, and what it does when it is made again alone; a function each, its name is the claim."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+from harness import expect, expect_in, expect_success, skip
+from targets import marked_line
+
+
+def _bisect(machine, *options):
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    return machine.cudadiag("bisect", "--no-device-pass", "--save-launch", *options, timeout=100)
+
+
+def _saved(machine, mode, *options):
+    """The finding, and the folder of its launch."""
+    machine.run(machine.build / "targets/saved_launch", mode)
+    result = expect_success(_bisect(machine, *options))
+    (finding,) = machine.report()["findings"]
+    location = finding["location"]
+    expect((location["file"], location["line"]), marked_line("saved_launch", "TRUE LINE"), "true line")
+    return finding, pathlib.Path(finding["alone"]["folder"]) if finding["alone"] else None, result
+
+
+def _replayed(machine, *words, status=0):
+    result = machine.cudadiag("replay", "--json", *words, timeout=60)
+    expect(result.returncode, status, f"status of {words}, which says {result.stderr}")
+    return json.loads(result.stdout)
+
+
+def _launch(folder):
+    return json.loads((folder / "launch.json").read_text())
+
+
+def _change(folder, change):
+    launch = _launch(folder)
+    change(launch)
+    (folder / "launch.json").write_text(json.dumps(launch))
+
+
+def _contents(folder, block):
+    return (folder / block["contents"]["file"]).read_bytes()
+
+
+# ---- saving
+
+
+def failing_launch_is_saved_and_reproduces_alone(machine):
+    finding, folder, result = _saved(machine, "through")
+    alone = finding["alone"]
+    expect((alone["text"], alone["runs"], alone["as_it_did"]), ("reproduces alone: 20 of 20", 20, 20), "alone")
+    expect_in("Alone   reproduces alone: 20 of 20", result.stdout, "text of bisect")
+    launch = _launch(folder)
+    expect((launch["kernel"]["mangled"], launch["failure"]["code"]), ("sim_store_through", 700), "launch")
+    expect(launch["failure"]["location"]["line"], marked_line("saved_launch", "TRUE LINE")[1], "line")
+    expect((folder / "image").read_text().startswith(".version 8.0"), True, "image")
+    table, data = (next(b for b in launch["memory"] if b["bytes"] == size) for size in (8192, 4096))
+    expect(table["pointed_to_by"], "parameter", "the table")
+    expect(_contents(folder, table)[:8], (0x10).to_bytes(8, "little"), "its pointer as it was before the launch")
+    expect(data["pointed_to_by"], "memory", "the block that a variable of the module points to")
+    idle = next(b for b in launch["memory"] if b["bytes"] == 12288)
+    expect((idle["pointed_to_by"], idle["contents"]), ("nothing", None), "memory that nothing points to")
+    for name in ("launch.json", "image", "README.md", "replay.cc", "replays.json"):
+        expect((folder / name).stat().st_mode & 0o777, 0o600, "mode of " + name)
+
+
+def pointers_in_memory_are_followed_one_level(machine):
+    machine.plan("fault kernel=sim_store_through nth=3")
+    finding, folder, _ = _saved(machine, "good")
+    launch = _launch(folder)
+    reached = {block["bytes"]: block["pointed_to_by"] for block in launch["memory"] if not block["variable"]}
+    expect(reached, {8192: "parameter", 4096: "memory", 12288: "nothing"}, "who points to which block")
+    data = next(block for block in launch["memory"] if block["bytes"] == 4096)
+    expect(_contents(folder, data)[:4], b"\7\7\7\7", "contents of the block behind the table")
+
+
+def launch_that_fails_by_what_runs_beside_it_does_not_fail_alone(machine):
+    # The third launch of a process, which a replay does not have.
+    machine.plan("fault kernel=sim_store_through nth=3")
+    finding, _, _ = _saved(machine, "good")
+    expect(finding["alone"]["text"], "does not fail alone: it depends on what runs beside it (likely a race)", "alone")
+    expect((finding["alone"]["runs"], finding["alone"]["did_not_fail"]), (20, 20), "counts")
+
+
+def variables_of_the_module_are_saved(machine):
+    _, folder, _ = _saved(machine, "variable")
+    (variable,) = [block for block in _launch(folder)["memory"] if block["variable"]]
+    expect((variable["variable"], variable["bytes"], variable["kind"]), ("place", 8, "variable"), "variable")
+    expect(_contents(folder, variable), (0x10).to_bytes(8, "little"), "its value")
+    expect(_replayed(machine, folder)["outcome"], "fails as it did", "replay")
+
+
+def memory_beyond_the_limit_is_listed_as_missing(machine):
+    _, folder, _ = _saved(machine, "large", "--save-limit", "1")
+    table = next(block for block in _launch(folder)["memory"] if block["bytes"] == 4 << 20)
+    expect((table["missing"], table["contents"]["bytes"]), ("limit", (1 << 20) - 8), "the table, after a variable")
+    # The bad pointer lies at its beginning, to which the parameter points.
+    expect(_replayed(machine, folder)["outcome"], "fails as it did", "replay")
+
+
+def what_is_zero_takes_no_room_on_disk(machine):
+    _, folder, _ = _saved(machine, "large")
+    table = next(block for block in _launch(folder)["memory"] if block["bytes"] == 4 << 20)
+    status = (folder / table["contents"]["file"]).stat()
+    expect((status.st_size, status.st_blocks * 512 < 1 << 20), (4 << 20, True), "size and room")
+
+
+def program_that_does_not_fail_leaves_no_launch(machine):
+    machine.plan("fault kernel=sim_store_through nth=3 run=1")
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    machine.run(machine.build / "targets/saved_launch", "good")
+    result = _bisect(machine)
+    expect_in("no launch was saved", result.stderr, "message")
+    expect(machine.report()["findings"][0]["alone"], None, "alone")
+
+
+# ---- replaying
+
+
+def session_names_its_launch(machine):
+    _saved(machine, "through")
+    said = machine.cudadiag("replay")
+    expect(said.returncode, 0, "status")
+    expect_in("this runs the device code in", said.stderr, "announcement")
+    expect_in("Result   fails as it did: illegal memory access (700)", said.stdout, "text")
+
+
+def launch_whose_memory_is_mended_does_not_fail(machine):
+    _, folder, _ = _saved(machine, "parameter")
+    expect(_replayed(machine, folder)["outcome"], "fails as it did", "as it was saved")
+    data = next(int(block["address"], 16) for block in _launch(folder)["memory"] if block["bytes"] == 4096)
+
+    def mend(description):
+        description["parameters"][0]["bytes"] = data.to_bytes(8, "little").hex()
+
+    _change(folder, mend)
+    expect(_replayed(machine, folder)["outcome"], "fails as it did", "with a table that holds no pointer")
+    (folder / "memory-99").write_bytes((data + 128).to_bytes(8, "little") + bytes(4088))
+
+    def fill(description):
+        block = next(block for block in description["memory"] if block["bytes"] == 4096)
+        block["contents"] = {"file": "memory-99", "from": 0, "bytes": 4096}
+        block["pointed_to_by"] = "parameter"
+
+    _change(folder, fill)
+    expect(_replayed(machine, folder, status=1)["outcome"], "does not fail", "with a good pointer in it")
+
+
+def pointers_are_rewritten_where_the_addresses_are_not_granted(machine):
+    _, folder, _ = _saved(machine, "parameter")
+    launch = _launch(folder)
+    data = next(block for block in launch["memory"] if block["bytes"] == 4096)
+    (folder / "memory-99").write_bytes((int(data["address"], 16) + 128).to_bytes(8, "little") + bytes(4088))
+
+    def lead_through(description):
+        description["parameters"][0]["bytes"] = int(data["address"], 16).to_bytes(8, "little").hex()
+        block = next(block for block in description["memory"] if block["bytes"] == 4096)
+        block["contents"] = {"file": "memory-99", "from": 0, "bytes": 4096}
+        block["pointed_to_by"] = "parameter"
+
+    _change(folder, lead_through)
+    machine.plan("fail api=cuMemAddressReserve nth=every code=801")
+    found = _replayed(machine, folder, status=1)
+    expect((found["outcome"], found["memory"]["rewritten"]), ("does not fail", 2), "outcome")
+    expect(found["memory"]["placed"] < found["memory"]["blocks"], True, "some block lies elsewhere")
+
+
+def every_replay_counts(machine):
+    _, folder, _ = _saved(machine, "through")
+    runs = _replayed(machine, "--times", "3", folder)["runs"]
+    expect((runs["made"], runs["as_it_did"]), (3, 3), "runs")
+    machine.plan("fault kernel=sim_store_through nth=1 code=719 run=2")
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.gpu / "replays")
+    runs = _replayed(machine, "--times", "2", folder)["runs"]
+    expect((runs["as_it_did"], runs["otherwise"]), (1, 1), "runs with another error once")
+
+
+def hanging_launch_is_ended(machine):
+    _, folder, _ = _saved(machine, "through")
+    machine.plan("hang kernel=sim_store_through")
+    found = _replayed(machine, "--time-limit", "10", folder, status=1)
+    expect((found["outcome"], found["runs"]["hung"]), ("hangs", 1), "outcome")
+
+
+def smallest_set_of_memory_is_found_and_written(machine):
+    _, folder, _ = _saved(machine, "through")
+    launch = _launch(folder)
+    found = _replayed(machine, "--minimise", "--write", machine.folder / "small", folder)
+    # A table of zeros leads to the null pointer, which fails just so.
+    expect((found["minimal"]["needed"], found["minimal"]["whole"]), ([], True), "blocks")
+    small = _launch(machine.folder / "small")
+    expect([block for block in small["memory"] if block["contents"]], [], "contents")
+    expect(len(small["memory"]), len(launch["memory"]), "blocks")
+    expect(_replayed(machine, machine.folder / "small")["outcome"], "fails as it did", "replay of it")
+
+
+def equal_replays_compare_equal(machine):
+    machine.plan("fault kernel=sim_store_through nth=3")
+    _, folder, _ = _saved(machine, "good")
+    (first,) = _replayed(machine, "--compare", folder, status=1)["compared"]
+    expect((first["different"], first["compared"] >= 8192 + 4096), (0, True), "bytes")
+    machine.plan("devices=2")
+    (other,) = _replayed(machine, "--compare", "--with-device", "1", folder, status=1)["compared"]
+    expect((other["device"], other["different"]), (1, 0), "on another GPU")
+
+
+def standalone_source_does_the_same(machine):
+    compiler = shutil.which("c++")
+    include = next((path for path in ("/usr/local/cuda/include", machine.build / "cuda/nvidia/cu13/include")
+                    if pathlib.Path(path, "cuda.h").exists()), None)
+    if not compiler or not include:
+        skip("there is no compiler or no cuda.h")
+    _, folder, _ = _saved(machine, "through")
+    built = subprocess.run([compiler, "-std=c++17", "-Wall", "-Wextra", "-isystem", str(include), "replay.cc", "-o", "alone",
+                            f"-L{machine.build / 'sim'}", "-lcuda"], cwd=folder, capture_output=True, text=True)
+    expect((built.returncode, built.stderr), (0, ""), "the compiler's words")
+    done = machine.plain("./alone", cwd=folder)
+    expect((done.returncode, "CUDA_ERROR_ILLEGAL_ADDRESS" in done.stdout), (1, True), f"its words: {done.stdout}")
+    machine.plan("missing kernel=sim_store_through")
+    expect_in("cuModuleGetFunction", machine.plain("./alone", cwd=folder).stdout, "another problem")
+
+
+# ---- launches of others
+
+
+def launch_of_another_host_runs_only_on_request(machine):
+    _, folder, _ = _saved(machine, "through")
+
+    def move(description):
+        description["made_on"] = "0123456789abcdef"
+
+    _change(folder, move)
+    refused = machine.cudadiag("replay", folder)
+    expect(refused.returncode, 125, "status")
+    expect_in("not run, as the launch may be somebody else's: it was saved on another host", refused.stderr, "message")
+    expect(_replayed(machine, "--foreign", folder)["outcome"], "fails as it did", "on request")
+
+
+def damaged_folders_are_refused(machine):
+    _, folder, _ = _saved(machine, "through")
+    whole = (folder / "launch.json").read_text()
+    table = next(block for block in json.loads(whole)["memory"] if block["bytes"] == 8192)
+    file = table["contents"]["file"]
+    for old, new in ((f'"file": "{file}"', '"file": "../../etc/passwd"'), (f'"file": "{file}"', '"file": "image"'),
+                     ('"bytes": 8192', '"bytes": 18446744073709551615'), ('"offset": 0', '"offset": 4294967295'),
+                     ('"schema": "cudadiag.launch/1"', '"schema": "cudadiag.launch/9"'), ("{", "["),
+                     ('"from": 0', '"from": -1')):
+        expect(old in whole, True, f"{old} in launch.json")
+        (folder / "launch.json").write_text(whole.replace(old, new, 1) if old == "{" else whole.replace(old, new))
+        refused = machine.cudadiag("replay", folder)
+        expect((refused.returncode, "launch.json" in refused.stderr), (125, True), f"{new}: {refused.stderr}")
+    (folder / "launch.json").write_text(whole)
+    (folder / file).write_bytes(b"short")
+    expect_in("has another size than launch.json says", _replayed(machine, folder, status=125)["why"], "short file")
+    (folder / file).unlink()
+    os.symlink("/dev/zero", folder / file)
+    expect_in("is missing, or has another size", _replayed(machine, folder, status=125)["why"], "link")
+    (folder / file).unlink()
+    os.mkfifo(folder / file)
+    expect_in("is missing, or has another size", _replayed(machine, folder, status=125)["why"], "pipe")
+
+
+def folder_that_is_none_is_refused(machine):
+    result = machine.cudadiag("replay", machine.folder)
+    expect(result.returncode, 125, "status")
+
+
+def session_with_a_launch_can_be_removed_whole(machine):
+    _saved(machine, "through")
+    expect_success(machine.cudadiag("rm", "latest"))
+    expect(machine.sessions(), [], "sessions")
+
+
+# ---- compute-sanitizer
+
+
+def findings_of_the_sanitizer_name_the_block(machine):
+    """With a stand-in: it runs the launch, and says of the first allocation what memcheck would."""
+    _, folder, _ = _saved(machine, "through")
+    tools = machine.folder / "tools"
+    tools.mkdir()
+    tool = tools / "compute-sanitizer"
+    tool.write_text("""#!/bin/sh
+log= answer=
+while [ $# -gt 0 ]; do
+  case $1 in
+    --log-file) log=$2; shift;;
+    */cudadiag) break;;
+  esac
+  shift
+done
+"$@"
+answer=$(echo "$*" | sed 's/.*--answer \\([^ ]*\\).*/\\1/')
+address=$(sed -n 's/^block 0 //p' "$answer")
+cat >"$log" <<END
+========= COMPUTE-SANITIZER
+========= Invalid __global__ write of size 4 bytes
+=========     at sim_store_through+0x90 in /home/me/store.cu:7
+=========     by thread (0,0,0) in block (0,0,0)
+=========     Access to 0x7f0000002004 is out of bounds
+=========     and is 5 bytes after the nearest allocation at 0x$address of size 8192 bytes
+=========
+========= ERROR SUMMARY: 1 error
+END
+""")
+    tool.chmod(0o755)
+    machine.environment["PATH"] = f"{tools}:{machine.environment['PATH']}"
+    launch = _launch(folder)
+    result = machine.cudadiag("replay", "--sanitize", folder)
+    expect(result.returncode, 0, "status")
+    index = 0
+    expect_in(f"memory block {index}, {launch['memory'][index]['bytes']:,} bytes at {launch['memory'][index]['address']}",
+              result.stdout, "text")
+    expect_in("in /home/me/store.cu:7", result.stdout, "line")
+    found = _replayed(machine, "--sanitize=memcheck", folder)["sanitizer"]
+    expect((found["tool"], found["errors"], len(found["accesses"])), ("memcheck", 1, 1), "JSON")
+    refused = machine.cudadiag("replay", "--sanitize=nonsense", folder)
+    expect(refused.returncode, 125, "status")
+    expect_in("--sanitize: expected one of memcheck, racecheck, initcheck, synccheck, got nonsense", refused.stderr,
+              "message")
+
+
+def sanitizer_that_is_not_there_is_named(machine):
+    if pathlib.Path("/usr/local/cuda/bin/compute-sanitizer").exists():
+        skip("it is installed here")
+    _, folder, _ = _saved(machine, "through")
+    machine.environment["PATH"] = "/usr/bin:/bin"
+    refused = machine.cudadiag("replay", "--sanitize", folder)
+    expect_in("compute-sanitizer is not installed here", refused.stderr, "message")

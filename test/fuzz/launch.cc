@@ -1,0 +1,48 @@
+// Feeds the readers of saved launches: launch.json, which may come from anybody, and what the recorder leaves. What is
+// accepted is written, and read again as the same.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "replay/answer.h"
+#include "replay/description.h"
+#include "replay/launch_file.h"
+#include "replay/launch_texts.h"
+#include "replay/placement.h"
+#include "session/notes/replay_tally.h"
+
+using namespace cudadiag;
+using namespace cudadiag::replay;
+
+namespace {
+
+void use(const SavedLaunch& launch) {
+  const std::string once = write_launch(launch);
+  const auto again = parse_launch(once);
+  if (!std::holds_alternative<SavedLaunch>(again)) __builtin_trap();
+  if (write_launch(std::get<SavedLaunch>(again)) != once) __builtin_trap();
+  for (const Block& block : launch.blocks) {
+    if (block.contents && block.contents->file.find('/') != std::string::npos) __builtin_trap();
+  }
+  readme_of(launch);
+  source_of(launch);
+  Placement placement(launch.blocks);
+  for (std::size_t i = 0; i < launch.blocks.size(); ++i) placement.put(i, 4096 * i);
+  placement.rewritten(0x7f0000000000);
+  granules(launch.blocks, std::vector<bool>(launch.blocks.size(), true), 1u << 21);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto launch = parse_launch(text); std::holds_alternative<SavedLaunch>(launch)) {
+    use(std::get<SavedLaunch>(launch));
+  }
+  // Names that are not UTF-8 are written with a mark in their place, and so not read as they were.
+  read_description(std::as_bytes(std::span(data, size)));
+  read_answer(text);
+  session::parse_replay_tally(text);
+  return 0;
+}

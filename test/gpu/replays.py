@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Saves the failing launch of every failing kernel in cases.py, makes it again alone, and compares with the program.
+
+Needs a machine with an NVIDIA GPU and the built tree; compute-sanitizer for --memcheck. Without a GPU it says so and
+counts nothing. For each case: was the launch saved; does it reproduce alone, how often, with the same error and
+instruction; with --memcheck, does memcheck on the replay say of the first access what memcheck on the whole program says,
+and how long did both take. Cases that the hardware decides, and races, are counted apart.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import shutil
+import tempfile
+import time
+
+import run as suite
+from cases import CASES
+from compare import ASYNCHRONOUS
+
+FIRST = re.compile(r"Invalid \S+ (\S+) of size (\d+)")
+SPACE = re.compile(r"(\d+) bytes (after|before) the nearest allocation at \S+ of size (\d+)")
+
+
+def first_access(log):
+    """Kind, size, and how it lies to which allocation; None where memcheck says nothing."""
+    access, space = FIRST.search(log), SPACE.search(log)
+    return (access.groups(), space.groups() if space else None) if access else None
+
+
+class Replays:
+    def __init__(self, tests, options):
+        self.tests, self.options = tests, options
+
+    def run(self, case):
+        command = self.tests.command(case)
+        if self.tests.missing(case, command):
+            return None
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.tests.scratch))
+        try:
+            return self.watched(case, command, folder, suite.environment(folder / "state"))
+        except (TimeoutError, ValueError, KeyError, OSError) as e:
+            return {"case": case.name, "problem": f"{type(e).__name__}: {e}"}
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def watched(self, case, command, folder, env):
+        given = [word for word in case.options if not word.startswith("--rerun")]
+        ended = suite.execute([self.tests.cudadiag, "run", "-o", folder / "session", "--rerun=always", "--save-launch",
+                               *given, "--", *command], env)
+        shown = suite.execute([self.tests.cudadiag, "report", folder / "session", "--json"], env)
+        report = json.loads(shown.out) if shown.out.strip() else {}
+        finding = next((each for each in report.get("findings", []) if each["kind"] in ASYNCHRONOUS), None)
+        if finding is None:
+            return {"case": case.name, "problem": "it did not fail"}
+        operation = (finding["launch"] or {}).get("operation")
+        result = {"case": case.name, "operation": operation, "code": finding["error"]["code"], "decided": case.hardware_decides,
+                  "saved": bool(finding["alone"]), "alone": finding["alone"], "said": ended.err[-1500:]}
+        if not finding["alone"]:
+            return result
+        launch_folder = pathlib.Path(finding["alone"]["folder"])
+        launch = json.loads((launch_folder / "launch.json").read_text())
+        result["image"], result["missing"] = launch["image"], launch["missing"]
+        result["bytes"] = sum((block["contents"] or {"bytes": 0})["bytes"] for block in launch["memory"])
+        result["unsaved"] = sum(bool(block["missing"]) for block in launch["memory"])
+        start = time.monotonic()
+        again = suite.execute([self.tests.cudadiag, "replay", "--json", launch_folder], env)
+        result["seconds"] = time.monotonic() - start
+        result["replay"] = json.loads(again.out) if again.out.strip() else {"outcome": again.err[-300:]}
+        if self.options.memcheck:
+            result["memcheck"] = self.memcheck(command, launch_folder, folder, env)
+        if self.options.keep:
+            shutil.copytree(launch_folder, self.options.keep / case.name, dirs_exist_ok=True)
+        return result
+
+    def memcheck(self, command, launch_folder, folder, env):
+        log = folder / "whole.log"
+        start = time.monotonic()
+        suite.execute(["compute-sanitizer", "--show-backtrace", "no", "--log-file", str(log), "--print-limit", "100", *command],
+                      {**env, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"})
+        whole = time.monotonic() - start
+        start = time.monotonic()
+        replayed = suite.execute([self.tests.cudadiag, "replay", "--sanitize", "--json", launch_folder], env)
+        alone = time.monotonic() - start
+        texts = [each["text"] for each in (json.loads(replayed.out)["sanitizer"] or {"accesses": []})["accesses"]]
+        return {"whole": first_access(log.read_text() if log.exists() else ""), "alone": texts[:1],
+                "seconds_whole": whole, "seconds_alone": alone}
+
+
+def summarise(results):
+    run = [result for result in results if "problem" not in result]
+    for result in results:
+        if "problem" in result:
+            print(f"problem {result['case']}: {result['problem'][:200]}")
+    kernels = [result for result in run if result["operation"] == "kernel"]
+    saved = [result for result in kernels if result["saved"]]
+    for result in kernels:
+        if not result["saved"]:
+            print(f"not saved {result['case']}: {result['said'][-300:]}")
+    steady = [result for result in saved if not result["decided"]]
+    alone = [result for result in steady if result["alone"]["as_it_did"] > 0]
+    for result in steady:
+        if result not in alone:
+            print(f"not alone {result['case']}: {result['alone']['text']}; missing {result['missing']}; {result['replay']}")
+    other = [result for result in saved if result["alone"]["otherwise"] > 0]
+    for result in other:
+        print(f"otherwise {result['case']}: {result['replay']}")
+    placed = [result for result in saved if result["replay"].get("memory", {}).get("placed") ==
+              result["replay"].get("memory", {}).get("blocks")]
+    print(f"saved: {len(saved)} of {len(kernels)} failing kernels ({len(run) - len(kernels)} failures of other operations)")
+    print(f"reproduces alone: {len(alone)} of {len(steady)} that fail every time; with another error or instruction: {len(other)}")
+    print(f"all blocks at their old addresses: {len(placed)} of {len(saved)}")
+    times = sorted(result["seconds"] for result in saved)
+    if times:
+        print(f"one replay: median {times[len(times) // 2]:.2f} s, longest {times[-1]:.2f} s")
+    for result in saved:
+        if "memcheck" in result:
+            found = result["memcheck"]
+            print(f"memcheck {result['case']}: {found['seconds_whole']:.1f} s {found['whole']}; alone {found['seconds_alone']:.1f} s "
+                  f"{found['alone']}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, default=suite.HERE.parents[1] / "build")
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--memcheck", action="store_true")
+    parser.add_argument("--keep", type=pathlib.Path, help="copy the saved launches to this folder")
+    parser.add_argument("--json", type=pathlib.Path)
+    options = parser.parse_args()
+    if reason := suite.gpu_missing():
+        print(f"no GPU here ({reason}): nothing was run")
+        return 77
+    scratch = pathlib.Path(tempfile.mkdtemp())
+    replays = Replays(suite.Suite(options.build.resolve(), scratch), options)
+    failing = [case for case in CASES if case.verdict == "cuda_failure" and set(case.kinds) & set(ASYNCHRONOUS)]
+    chosen = [case for case in failing if not options.only or case.name in options.only]
+    results = [result for result in map(replays.run, chosen) if result]
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1, default=str))
+    summarise(results)
+    shutil.rmtree(scratch, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,16 @@
+// Prints launch.json of two launches, for schema_test.py: a line of JSON each.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "replay/launch_file.h"
+#include "unit/replay/sample_launch.h"
+
+int main() {
+  using namespace cudadiag;
+  for (const replay::SavedLaunch& launch : {test::sample_launch(), replay::SavedLaunch{}}) {
+    std::string text = replay::write_launch(launch);
+    std::erase(text, '\n');
+    std::puts(text.c_str());
+  }
+}

@@ -1,0 +1,78 @@
+#include "replay/verdict.h"
+
+#include <doctest/doctest.h>
+
+#include "unit/replay/sample_launch.h"
+
+using namespace cudadiag;
+using namespace cudadiag::replay;
+
+namespace {
+
+Outcome outcome_of(std::string_view answer, bool cut_short = false, std::optional<Instruction> instruction = {}) {
+  return judge(test::sample_launch(), read_answer(answer), cut_short, std::move(instruction)).outcome;
+}
+
+session::ReplayTally tally(unsigned as_it_did, unsigned otherwise, unsigned did_not_fail) {
+  return {as_it_did + otherwise + did_not_fail, as_it_did, otherwise, did_not_fail};
+}
+
+}  // namespace
+
+TEST_CASE("the same error is the same failure") {
+  CHECK(outcome_of("launching\nresult 700\n") == Outcome::as_it_did);
+  CHECK(outcome_of("launching\nrefused 700\n") == Outcome::as_it_did);
+  CHECK(outcome_of("launching\nresult 719\n") == Outcome::otherwise);
+  CHECK(outcome_of("launching\nresult 0\n") == Outcome::did_not_fail);
+}
+
+TEST_CASE("the same error at another instruction is another failure") {
+  CHECK(outcome_of("launching\nresult 700\n", false, Instruction{"_Z5scalePff", 0x90}) == Outcome::as_it_did);
+  CHECK(outcome_of("launching\nresult 700\n", false, Instruction{"_Z5scalePff", 0xa0}) == Outcome::otherwise);
+  CHECK(outcome_of("launching\nresult 700\n", false, Instruction{"_Z4fillPf", 0x90}) == Outcome::otherwise);
+  // The driver ended the process after its dump.
+  CHECK(outcome_of("launching\n", false, Instruction{"_Z5scalePff", 0x90}) == Outcome::as_it_did);
+}
+
+TEST_CASE("a process that says nothing after the launch crashed, or hung") {
+  CHECK(outcome_of("launching\n") == Outcome::crashed);
+  CHECK(outcome_of("launching\nresult 70") == Outcome::crashed);
+  CHECK(outcome_of("launching\n", true) == Outcome::hung);
+}
+
+TEST_CASE("a launch that could not be made says why") {
+  const Run run = judge(test::sample_launch(), read_answer("cannot cuInit returned 100\n"), false);
+  CHECK(run.outcome == Outcome::impossible);
+  CHECK(run.why == "cuInit returned 100");
+  CHECK(judge(test::sample_launch(), {}, false).why == "its process ended before the launch");
+  CHECK(judge(test::sample_launch(), {}, true).why == "it was not ready in time");
+}
+
+TEST_CASE("replays are counted and told") {
+  session::ReplayTally counted;
+  for (const Outcome outcome : {Outcome::as_it_did, Outcome::did_not_fail, Outcome::hung, Outcome::impossible}) {
+    add(counted, Run{outcome});
+  }
+  CHECK(counted.runs == 4);
+  CHECK(counted.made() == 3);
+  CHECK(counted.failed() == 2);
+  CHECK(session::sentence(counted) == "reproduces alone: 1 of 3, 1 failed otherwise");
+  CHECK(session::sentence(tally(20, 0, 0)) == "reproduces alone: 20 of 20");
+  CHECK(session::sentence(tally(0, 2, 1)) == "fails alone, but otherwise: 2 of 3");
+  CHECK(session::sentence(tally(0, 0, 5)) == "does not fail alone: it depends on what runs beside it (likely a race)");
+  CHECK(session::sentence({}) == "not made alone yet");
+}
+
+TEST_CASE("a tally is read back, and nonsense is not") {
+  const session::ReplayTally counted = tally(3, 1, 2);
+  const auto read = session::parse_replay_tally(session::write_replay_tally(counted));
+  REQUIRE(read);
+  CHECK(session::sentence(*read) == session::sentence(counted));
+  for (const char* text :
+       {"", "[]", "{}", R"({"runs":1})",
+        R"({"runs":9,"as_it_did":1,"otherwise":0,"did_not_fail":0,"hung":0,"crashed":0,"impossible":0})",
+        R"({"runs":-1,"as_it_did":-1,"otherwise":0,"did_not_fail":0,"hung":0,"crashed":0,"impossible":0})"}) {
+    CAPTURE(text);
+    CHECK(!session::parse_replay_tally(text));
+  }
+}
