@@ -44,7 +44,7 @@ TEST_CASE("another version is named") {
 
 TEST_CASE("numbers that cannot be are refused") {
   const std::string max = "18446744073709551615";
-  CHECK(refusal_of("\"bytes\": 4096,\n   \"contents\"", "\"bytes\": " + max + ",\n   \"contents\"") != "");
+  CHECK(refusal_of("\"bytes\": 4096,\n   \"kind\"", "\"bytes\": " + max + ",\n   \"kind\"") != "");
   CHECK(refusal_of("\"from\": 512", "\"from\": " + max) != "");
   CHECK(refusal_of("\"from\": 512", "\"from\": 1048576") != "");
   CHECK(refusal_of("\"from\": 512", "\"from\": 5.5") != "");
