@@ -119,6 +119,7 @@ std::vector<std::string> record_lines(const std::string& log) {
 }
 
 std::optional<SanitizerTool> tool_of(const std::string& given) {
+  if (given == "true") return SanitizerTool::memcheck;  // the library's word for a flag without a value
   for (const auto tool :
        {SanitizerTool::memcheck, SanitizerTool::racecheck, SanitizerTool::initcheck, SanitizerTool::synccheck}) {
     if (given == word(tool)) return tool;
@@ -302,8 +303,10 @@ void add_child(CLI::App& app, int& status) {
 
 // The tool comes after "=": the next word is the launch.
 void add_sanitize(CLI::App* command, ReplayOptions& replay) {
-  command->add_flag("--sanitize{memcheck}", replay.tool,
-                    "once under compute-sanitizer; --sanitize=racecheck, initcheck or synccheck: by this tool of it");
+  command
+      ->add_flag("--sanitize", replay.tool,
+                 "once under compute-sanitizer: memcheck, or after = racecheck, initcheck or synccheck")
+      ->type_name("[=TOOL]");
 }
 
 }  // namespace

@@ -158,7 +158,8 @@ void parse(CLI::App& app, std::vector<std::string> words) {
   for (CLI::App* command : app.get_subcommands({})) {
     for (CLI::Option* option : command->get_options()) {
       if (option->get_items_expected_max() > 0) option->transform(unmarked);
-      if (option->get_items_expected_max() == 0) option->disable_flag_override();
+      // A flag that has a type takes a value after "=", and has a default.
+      if (option->get_items_expected_max() == 0 && option->get_type_name().empty()) option->disable_flag_override();
     }
   }
   // The library wants them in reverse.
