@@ -373,7 +373,7 @@ class FindingText {
     const diagnose::SavedLaunch& saved = *finding_.saved_launch;
     std::vector<std::string> lines = {session::sentence(saved.tally),
                                       "cudadiag replay " + diagnose::shell_word(saved.folder)};
-    add("Alone", std::move(lines), 2, 3);
+    add("Alone", std::move(lines), 0, 3);
   }
 
   void launch() {

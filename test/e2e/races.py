@@ -253,7 +253,7 @@ def kernels_of_unknown_code_are_no_race(machine):
     machine.environment["CUDA_HOME"] = machine.environment["CUDA_PATH"] = str(machine.folder)
     machine.environment["PATH"] = "/usr/bin:/bin"
     result = _expect_none(machine, "race_kernels", f"{CUBIN} write__8 write__8")
-    expect_in("1 unordered pair of kernels on the same memory is not told", result.stderr, "what is missing")
+    expect_in("1 unordered pair of kernels on the same memory is not reported", result.stderr, "what is missing")
     expect_in("nvdisasm", result.stderr, "remedy")
 
 
@@ -264,7 +264,7 @@ def kernels_of_one_name_in_two_modules_are_not_taken_for_each_other(machine):
     other.write_bytes(code.replace(b"@@@@@@@@", b"count__8"))
     for which in ("write__8 write__8", "count__8 count__8"):
         result = _expect_none(machine, "race_kernels", f"{CUBIN} {which} {other}")
-        expect_in("1 unordered pair of kernels on the same memory is not told", result.stderr, which)
+        expect_in("1 unordered pair of kernels on the same memory is not reported", result.stderr, which)
     _expect_race(machine, "race_kernels", f"{CUBIN} write__8 copy_from {CUBIN}")
 
 

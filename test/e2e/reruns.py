@@ -372,7 +372,7 @@ def bisect_proves_what_was_recorded(machine):
     expect(result.returncode, 3, "status of the run")
     expect_proven(machine.report())
     again = expect_success(bisect(machine, folder))
-    expect_in("there is nothing to narrow: the failure is proven already; to ask for more: --sanitize, --save-launch, --save-inputs",
+    expect_in("there is nothing to narrow: the failure is proven already; to ask for more: --sanitize, --save-launch, --save-inputs, --origin\n",
               again.stderr, "stderr of a second one")
     asked = expect_success(bisect(machine, folder, "--cross-check"))
     expect_in("already; there is no GPU core dump in the session that cuda-gdb could be asked about;", asked.stderr,

@@ -112,6 +112,7 @@ TEST_CASE("a crowded page cuts other sentences before it loses a rank") {
   Finding& hang = report.findings[0];
   hang.device.reset();  // which no hang has, nor what follows
   hang.inputs.reset();
+  hang.saved_launch.reset();
   hang.memory_use.reset();
   hang.watched.clear();
   report.ranks = {5, RanksDifference::line, {at(0, 9), at(1, 12)}};
