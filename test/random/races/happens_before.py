@@ -25,7 +25,7 @@ HOSTS = {"pinned", "pageable"}
 
 
 def accesses_of(step, sizes):
-    """Of a kernel the first byte alone, as the manual says."""
+    """A kernel has one thread, which uses one part at most: as its first byte does."""
     name = step.what.removesuffix("_now")
     to = (step.to, step.to_offset, step.to_offset + step.bytes)
     origin = (step.origin, step.origin_offset, step.origin_offset + step.bytes)

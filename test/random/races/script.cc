@@ -52,7 +52,7 @@ void* host(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
            : what == "copy_out_now" ? NOW(cuMemcpyDtoH_v2, host(to), from, bytes)      \
            : what == "copy_in_now"                                                     \
                ? NOW(cuMemcpyHtoD_v2, to, host(from), bytes)                           \
-               : cuLaunchKernel(kernels.at(what), 1, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr)
+               : cuLaunchKernel(kernels.at(what), 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr)
 
 struct Script : Driver {
   CUstream stream_of(int number) {
