@@ -82,7 +82,7 @@ class Text {
       return block.unsaved != replay::Unsaved::no && block.reach != replay::Reach::nothing;
     });
     if (missing > 0) add("", fmt::format("{} blocks were not saved, or not whole: their rest is zero", missing));
-    if (answer.only_reached) add("", "there is no room for the memory that nothing points to");
+    if (answer.only_reached) add("", "the GPU has no room for the memory that nothing points to");
   }
 
   void outcome() {

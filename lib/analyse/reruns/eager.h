@@ -9,7 +9,7 @@ namespace cudadiag::analyse {
 // Whether the likeliest candidate was launched by code that Inductor generated from a Python function: of that function
 // the stack has a frame, but none of its lines.
 bool is_compiled(const Failure& failure);
-// That function, or the rest of it after a break of its graph. Null: not compiled.
+// The compiled function, or its rest after a graph break. Null: the code was not compiled.
 const session::Code* compiled_function_of(const Failure& failure);
 
 // The reruns without torch.compile as a session of their own, of which the first is the first run and the others

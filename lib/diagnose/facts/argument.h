@@ -33,7 +33,7 @@ struct Argument {
   std::uint32_t parameter = 0;       // of a kernel: its number, from 1; 0: it is none
   std::uint32_t parameter_byte = 0;  // where in that parameter
   std::string dtype, device;
-  std::string value;  // of a scalar or a kernel's parameter that is no pointer, as text
+  std::string value;  // as text, of a scalar or of a kernel's parameter that is not a pointer
   std::vector<std::int64_t> shape, strides;
   std::optional<Number> min, max;
   std::optional<std::uint64_t> nan, inf;

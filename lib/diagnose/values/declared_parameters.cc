@@ -42,7 +42,7 @@ std::string without_python_comments(std::string_view source) {
   return out;
 }
 
-// Each place after which `word` stands as a word of its own.
+// The ends of each `word` that is a whole word.
 std::vector<std::size_t> ends_of_word(std::string_view text, std::string_view word) {
   std::vector<std::size_t> found;
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
@@ -148,7 +148,7 @@ std::string member_at(std::string_view body, std::uint32_t byte) {
     const DeclaredParameter first = parameter_of(member.substr(0, comma));
     const std::uint32_t size = size_of(first.type);
     if (size == 0 || first.name.empty()) return "";
-    // In "float *a, b" the second is no pointer.
+    // In "float *a, b", b is not a pointer.
     if (comma != std::string_view::npos && first.type.find('*') != std::string::npos) return "";
     offset = (offset + size - 1) / size * size;
     std::string_view rest = comma == std::string_view::npos ? "" : member.substr(comma + 1);

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/read_part.h"
 #include "base/trimmed.h"
 
 namespace cudadiag::evidence {
@@ -191,18 +192,6 @@ class Reader {
   bool thread_known_ = false;                             // of dsa_
 };
 
-std::string read_part(int file, std::uint64_t from, std::uint64_t size) {
-  std::string text(size, '\0');
-  std::uint64_t done = 0;
-  while (done < size) {
-    const ssize_t count = ::pread(file, text.data() + done, size - done, static_cast<off_t>(from + done));
-    if (count <= 0) break;
-    done += static_cast<std::uint64_t>(count);
-  }
-  text.resize(done);
-  return text;
-}
-
 }  // namespace
 
 std::vector<Assertion> assertions_in(std::string_view output) {
@@ -219,10 +208,10 @@ std::vector<Assertion> read_assertions(const std::filesystem::path& output, std:
   if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
     const auto size = static_cast<std::uint64_t>(status.st_size);
     if (size <= 2 * kept) {
-      reader.read(read_part(file, 0, size));
+      reader.read(base::read_part(file, 0, size));
     } else {
-      reader.read(read_part(file, 0, kept));
-      reader.read(read_part(file, size - kept, kept));
+      reader.read(base::read_part(file, 0, kept));
+      reader.read(base::read_part(file, size - kept, kept));
     }
   }
   ::close(file);

@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/read_part.h"
 #include "base/trimmed.h"
 #include "evidence/tools/tool_text.h"
 
@@ -230,14 +231,7 @@ std::string read_log(const std::filesystem::path& path, std::uint64_t most) {
   std::string text;
   struct stat status {};
   if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
-    text.resize(std::min(most, static_cast<std::uint64_t>(status.st_size)));
-    std::size_t done = 0;
-    while (done < text.size()) {
-      const ssize_t count = ::pread(file, text.data() + done, text.size() - done, static_cast<off_t>(done));
-      if (count <= 0) break;
-      done += static_cast<std::size_t>(count);
-    }
-    text.resize(done);
+    text = base::read_part(file, 0, std::min(most, static_cast<std::uint64_t>(status.st_size)));
   }
   ::close(file);
   return text;

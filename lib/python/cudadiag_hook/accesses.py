@@ -4,7 +4,7 @@ import sys
 from . import recorder
 from .arguments import array, named_arguments, named_variable
 from .json_text import to_json
-from .tensors import Guard, describe, devices, is_tensor, torch_module
+from .tensors import Guard, describe, devices, each_tensor, is_tensor, torch_module
 from .visits import Place, visits
 
 FULLY_TOLD = 64  # calls of an operator at a line; from then on those with tensors that were not told of there
@@ -86,15 +86,6 @@ def named_whole(tensor, variables):
             if begin <= first and last <= begin + size:
                 found.append((size, name))
     return min(found)[1] if found else None
-
-
-def each_tensor(name, value):
-    if is_tensor(value):
-        yield name, value
-    elif type(value) in (list, tuple):
-        for number, each in enumerate(value):
-            if is_tensor(each):
-                yield "%s[%d]" % (name, number), each
 
 
 def argument_accesses(schema, args, kwargs, place):

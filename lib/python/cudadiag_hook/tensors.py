@@ -21,6 +21,16 @@ def is_tensor(value):
     return type(value) in tensor_kinds()
 
 
+def each_tensor(name, value):
+    """(label, tensor) of a tensor, or of each one in a list."""
+    if is_tensor(value):
+        yield name, value
+    elif type(value) in (list, tuple):
+        for number, each in enumerate(value):
+            if is_tensor(each):
+                yield "%s[%d]" % (name, number), each
+
+
 kinds = ()
 
 

@@ -2,7 +2,7 @@
 import sys
 
 from .strides import Pieces, pieces_of
-from .tensors import is_tensor
+from .tensors import each_tensor, is_tensor
 
 MOST_ROWS = 1024  # of an index that is read
 
@@ -91,15 +91,6 @@ def argument_uses(facts, args, kwargs):
             if pieces:
                 found.append(Use(tensor, label, name in rule.written, pieces))
     return found
-
-
-def each_tensor(name, value):
-    if is_tensor(value):
-        yield name, value
-    elif type(value) in (list, tuple):
-        for number, each in enumerate(value):
-            if is_tensor(each):
-                yield "%s[%d]" % (name, number), each
 
 
 def result_uses(facts, result):

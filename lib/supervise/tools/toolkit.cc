@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "base/file_descriptor.h"
+#include "base/read_part.h"
 #include "launch/command_path.h"
 #include "launch/environment.h"
 
@@ -33,15 +34,7 @@ base::FileDescriptor file_for_output() {
 // As far as it was written: the writer has shared its offset.
 std::string written_to(int file) {
   const off_t size = ::lseek(file, 0, SEEK_CUR);
-  std::string text(static_cast<std::size_t>(std::clamp<off_t>(size, 0, kLongestOutput)), '\0');
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t count = ::pread(file, text.data() + done, text.size() - done, static_cast<off_t>(done));
-    if (count <= 0) break;
-    done += static_cast<std::size_t>(count);
-  }
-  text.resize(done);
-  return text;
+  return base::read_part(file, 0, static_cast<std::uint64_t>(std::clamp<off_t>(size, 0, kLongestOutput)));
 }
 
 // Why it was ended; empty if it ended by itself.
