@@ -25,8 +25,8 @@ class AllocationMap {
   // `record` must outlive the map.
   AllocationMap(const session::ProcessRecord& record, std::uint64_t ticks);
 
-  // Inside a live allocation before anything else, then inside a freed one, then past the end of a live one. Of
-  // several that fit, the one that came or went last.
+  // Inside a live allocation before anything else, then inside a freed one, then past the end of a live one. If several
+  // fit, the one that was made or freed last.
   Whereabouts find(std::uint64_t address) const;
 
  private:
@@ -54,7 +54,7 @@ struct MemoryHolder {
 };
 
 struct MemoryUse {
-  std::uint64_t bytes = 0, peak = 0;  // this process's, at the moment and at most before it
+  std::uint64_t bytes = 0, peak = 0;  // held by this process: at the moment, and at most before it
   std::vector<MemoryHolder> holders;  // by site, largest first
 };
 
@@ -63,9 +63,9 @@ struct MemoryChange {
   std::uint64_t bytes = 0;  // that are held from then on
 };
 
-// The memory that the process held before a call failed for want of it, of that kind and on the call's device, by time.
+// The memory of that kind that the process held on the call's device before the call ran out of memory, by time.
 std::vector<MemoryChange> memory_changes(const session::ProcessRecord& record, const session::FailedCall& error);
-// When a call failed for want of memory: what of its kind the process held on the call's device.
+// For a call that ran out of memory: what the process held of that kind on the call's device.
 MemoryUse memory_use(const session::ProcessRecord& record, const session::FailedCall& error);
 // Whether it was memory of the host that the call wanted.
 bool wanted_host_memory(const session::FailedCall& error);

@@ -36,7 +36,7 @@ double time_of(const Failure& failure) {
   return record.unix_seconds(std::max(ticks, record.clock_start));
 }
 
-// The error of a process that froze was measured, even where no operation could be tied to it.
+// The error of a process that froze is certain, even if no operation could be tied to it.
 bool is_guess(const Failure& failure) {
   return (!is_asynchronous(failure.kind) || failure.code == 0) && failure.grade == Grade::suspected;
 }
@@ -168,8 +168,8 @@ bool was_asked_to_end(const Session& session) {
          (!passes.empty() && (passes.front().cut_short || ending(passes.front().end).asked_for()));
 }
 
-// Whether the process may have ended because it had waited too long. Where nobody saw how it ended, another one that
-// ended badly may be why, long after it had last done its part.
+// Whether the process may have ended because it had waited too long. If it is not known how it ended, another process
+// that ended badly long after its last work may be the reason.
 bool may_have_given_up(const Session& session, const Process& process) {
   const Ending end = ending_of(session, process);
   if (was_asked_to_end(session) || !end.bad || end.asked_for()) return false;

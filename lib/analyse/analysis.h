@@ -52,7 +52,7 @@ struct Candidate {
   bool alike = true;          // `nodes` are of one type and kernel
   bool same_shape = true;     // and of one grid and block
 
-  // Where what it was given was said.
+  // Where its value was recorded.
   std::uint32_t site() const { return changed != 0 ? changed : node != nullptr ? node->site : operation->site; }
 };
 
@@ -77,12 +77,12 @@ struct Failure {
   const session::FailedCall* swallowed = nullptr;
   // Asynchronous failures: most likely first; one if bracketed or proven, or several calls of one line where only a
   // rerun named it. Synchronous ones: empty, the failed call is `reported`. Kind::graph_node: the first one's node
-  // leads. Where candidates have nodes and the kind is async_error, the launch of the graph is what is known, and they
+  // leads. If candidates have nodes and the kind is async_error, the launch of the graph is known, and the candidates
   // are its nodes.
   std::vector<Candidate> candidates;
-  std::size_t unlisted = 0;   // others that can be the one, beyond the most that are listed
+  std::size_t unlisted = 0;   // further candidates, beyond the most that are listed
   bool records_lost = false;  // there are no candidates because a ring has lost likely ones
-  bool damaged = false;       // the file is: it does not have the operation, or not where that was issued
+  bool damaged = false;       // the recording is damaged: it does not have the operation, or not where that was issued
   Grade grade = Grade::suspected;
   Reasons because;
   const session::StalePointer* stale = nullptr;  // Kind::graph_stale_pointer
@@ -109,10 +109,10 @@ struct Rerun {
     other,         // it failed at an operation that the first run had not suspected, or that was ruled out since
     did_not_fail,  // it ended without a failure of this kind
     cut_short,     // it was ended before it could say anything
-    not_reached,   // it ended without a failure, before it had come to what may have failed
+    not_reached,   // it ended without a failure, before it reached what may have failed
     not_watched,   // it was not for this: without the recorder, say, for a GPU core dump
     not_recorded,  // the recorder could not watch it
-    kept_from,     // it did not fail, and had been kept from changing something: that says nothing
+    kept_from,     // it did not fail, but isolation had refused something: this proves nothing
   };
   // The failure came again, wherever.
   bool came_back() const {
@@ -123,25 +123,25 @@ struct Rerun {
   Outcome outcome = Outcome::did_not_fail;
   std::uint64_t waits = 0;         // operations that were waited for
   Ending end{};                    // of its command
-  bool gave_up = false;            // waiting: some operation took too long, and the rest went on as in the first run
+  bool gave_up = false;            // waiting: some operation took too long, and the rest continued as in the first run
   std::optional<Failure> failure;  // its own first one; `process` is one of the rerun
   // For a rerun without the recorder, for a GPU core dump: whether the failure came again, by the dump or by the end of
   // the program. Nothing: neither decides.
   std::optional<bool> failed_unwatched{};
-  bool other_text = false;  // code of what failed in the first run had been written anew: it says nothing of that
+  bool other_text = false;  // code of the failing operation had been edited: the rerun says nothing about it
   bool disturbed = false;   // it did not fail, and the Python hook, which took values in it, may be why
 };
 
-// A failure that did not come back where a rerun waited for it. What takes it away is waiting only if it comes back
-// without.
+// A failure that did not recur where a rerun waited for it. Waiting is the reason only if the failure recurs without
+// it.
 enum class Vanished {
   no,              // it came back, or none that waited ended without it
-  race,            // a rerun that waited for nothing failed again, and none did not
+  race,            // every rerun that waited for nothing failed again
   comes_and_goes,  // one that waited for nothing did not fail either
   open,            // none is known to have gone without waiting
 };
 
-// Whose lines a note is to name, at offset `at` of its text.
+// The sites whose lines a note names, at offset `at` of its text.
 struct NotedCalls {
   const session::Process* process = nullptr;
   std::vector<std::uint32_t> sites;

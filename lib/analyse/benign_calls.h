@@ -7,14 +7,14 @@ namespace cudadiag::analyse {
 
 bool is_benign(const session::FailedCall& error);
 
-// A look-up of a kernel that its module does not have: benign, where nothing else is known.
+// A look-up of a kernel that its module does not have: benign if nothing else is known.
 bool found_no_function(const session::FailedCall& error);
 
 // CUDA could not start at all: no driver, no GPU, or none for this process. Programs ask this to choose a CPU path.
 bool found_no_device(const session::FailedCall& error);
 
-// Neither benign nor the echo of an asynchronous failure. A call that only handed on an earlier one's error is worth as
-// much as that.
+// Neither benign nor the echo of an asynchronous failure. A call that only returned an earlier call's error counts as
+// that call does.
 bool is_worth_looking_at(const session::FailedCall& error, const session::ProcessRecord& record);
 
 }  // namespace cudadiag::analyse

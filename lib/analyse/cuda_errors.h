@@ -1,6 +1,6 @@
-// CUDA's error codes: names, one sentence of meaning, and what the design knows of each.
-// CUresult and cudaError_t share their numbers (source: cuda.h and driver_types.h of CUDA 13.0); a code that only
-// one of the two has leaves the other's name empty.
+// CUDA's error codes: names, one sentence of meaning, and how cudadiag treats each. CUresult and cudaError_t share
+// their numbers (source: cuda.h and driver_types.h of CUDA 13.0); a code that only one of the two has leaves the
+// other's name empty.
 #pragma once
 
 #include <cstdint>

@@ -38,8 +38,8 @@ bool others_went_on(const ProcessRecord& record, const FailedCall& error) {
   return error.tid != record.pid && went_on(record, error, [&](std::uint32_t tid) { return tid != error.tid; });
 }
 
-// Python ends with status 1 where nobody catches an exception. With another one the program itself decided to end,
-// because of the error or of something else.
+// Python ends with status 1 after an uncaught exception. With another status the program itself decided to end, because
+// of the error or of something else.
 bool python_chose_to_end(const ProcessRecord& record, const FailedCall& error, const Ending& end) {
   constexpr int kUncaught = 1;
   const session::Site* site = session::by_id(record.sites, error.site);

@@ -1,4 +1,4 @@
-// A call failed and its program ended badly afterwards: what speaks against the one having led to the other.
+// A call failed and its program ended badly afterwards: the reasons to doubt that one led to the other.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace cudadiag::analyse {
 
 struct Doubt {
   Grade at_best = Grade::proven;
-  double lived_on = 0;  // seconds from the error to the end, where they are more than the way out takes; else 0
+  double lived_on = 0;  // seconds from the error to the end, if that is longer than an exit takes; else 0
   std::string why;      // "; it was given memory in between"; empty: nothing else speaks against it
 };
 
@@ -19,7 +19,7 @@ struct Doubt {
 Doubt doubt_that_it_ended_for(const session::FailedCall& error, const session::ProcessRecord& record,
                               const Ending& end);
 
-// The thread asked for memory again, and was given it before `until`, in ticks.
+// The thread asked for memory again, and got it before `until`, in ticks.
 bool was_given_memory(const session::ProcessRecord& record, const session::FailedCall& error, std::uint64_t until);
 
 }  // namespace cudadiag::analyse

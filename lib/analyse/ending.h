@@ -18,15 +18,15 @@ struct Ending {
 
   // Ended from outside rather than by a fault of its own.
   bool killed() const;
-  // Whether somebody asked it to end by such a signal: at the terminal, or from a job manager.
+  // Whether such a signal asked it to end: from the terminal, or from a job manager.
   bool asked_for() const { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
 };
 
 Ending ending(const session::ProcessEnd& end);
 // The process's own end, or with what status it called exit(), after which it may still have crashed. Neither is known
-// of one that was killed, say, and had another parent than the launcher.
+// for a process that was killed and whose parent is not the launcher, for example.
 Ending own_ending(const session::Process& process);
-// The same; where that is not known, that of the command, if the process did not outlive it.
+// The same; if that is not known, the end of the command, if the process did not outlive it.
 Ending ending_of(const session::Session& session, const session::Process& process);
 
 }  // namespace cudadiag::analyse

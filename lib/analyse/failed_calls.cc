@@ -58,8 +58,8 @@ bool releases(const FailedCall& error) {
 
 bool is_question(const FailedCall& error) { return name_has(error, {"Get", "Query", "IsCapturing", "CanAccess"}); }
 
-// The driver refuses every call of a fork: the first one says it, unless it asks whether there is a GPU, or releases what
-// the parent had, as destructors do.
+// The driver refuses every call of a fork: the first one is reported, unless it asks whether there is a GPU, or
+// releases the parent's objects, as destructors do.
 void keep_first_refusal(Errors& errors) {
   constexpr std::uint32_t kNotInitialised = 3;
   bool kept = false;
@@ -107,8 +107,9 @@ bool is_runtimes(const FailedCall& error) {
   return error.domain == wire::error::Domain::runtime || !error.outer.empty();
 }
 
-// A direct driver call hands its error to the caller alone: not asking for the last error says nothing. Launches are
-// the exception, as a program that misses their failure goes on with wrong data, and captures, as there is no graph.
+// A driver call returns its error only to its caller: not asking for the last error says nothing. Launches are the
+// exception, because a program that misses their failure continues with wrong data; and so are captures, because there
+// is no graph.
 bool should_have_been_looked_at(const FailedCall& error) {
   const bool runtime = is_runtimes(error);
   if (is_of_capture(error)) return !is_question(error) && (runtime || !(error.flags & wire::error::kThenWorked));
@@ -151,7 +152,7 @@ bool says_nothing(std::uint32_t code) {
   return code == kUnknown || (known.driver_name.empty() && known.runtime_name.empty());
 }
 
-// `noticed`: what came of it, if it broke a capture or its thread asked for the error late; else the call itself.
+// `noticed`: the later call, if it broke a capture or its thread asked for the error late; else the call itself.
 Failure fatal(const session::Process& process, const FailedCall& error, const FailedCall& noticed, const Ending& end) {
   Failure failure = failure_at(process, error, Kind::sync_error);
   if (&noticed != &error) failure.noticed = &noticed;
@@ -212,7 +213,7 @@ class HandledCalls {
       notes.push_back({NoteCode::error_handled,
                        fmt::format("{} returned {} ({}){}{}", calls, cuda_error(code).title, code, then,
                                    end.asked_for() ? " until " + end.text : ""),
-                       // To look a line up costs the exit of a program that ends well too much.
+                       // Looking up a line would delay the exit of a program that ends well.
                        end.bad ? std::optional(NotedCalls{&process, entry.sites, calls.size()}) : std::nullopt});
     }
     return notes;
@@ -270,12 +271,12 @@ class UncheckedCalls {
   std::vector<Place> places_;
 };
 
-// A call that failed and the failures that it led to, by serial: most stand alone.
+// A call that failed and the failures that it led to, by serial: most have led to none.
 struct Story {
   const FailedCall* cause = nullptr;
   Errors calls;
 
-  // Where it was noticed last: by the thread whose capture it is, where there is one.
+  // Where it was noticed last: by the thread whose capture it is, if there is one.
   const FailedCall& noticed() const {
     const auto own = std::find_if(calls.rbegin(), calls.rend(), [](const FailedCall* call) {
       return call->capture.began != 0 && call->tid == call->capture.tid;
@@ -304,7 +305,7 @@ wire::operation::Kind issued_by(const FailedCall& call, const ProcessRecord& rec
   return site == nullptr ? wire::operation::Kind::none : site->kind;
 }
 
-// Whether one of its addresses may be what `earlier` did not make: null, or in no memory that is known.
+// Whether one of its addresses may come from the failed `earlier`: null, or in no known memory.
 bool may_lack(const FailedCall& refused, const FailedCall& earlier, const ProcessRecord& record) {
   const session::Operation* operation = refused_operation(record, refused);
   if (operation == nullptr || !wire::operation::has_bytes(operation->kind)) return true;
@@ -323,21 +324,21 @@ bool is_of(const FailedCall& error, const std::string_view (&families)[N]) {
                      [&](std::string_view family) { return error.call.starts_with(family); });
 }
 
-// Memory is no handle.
+// Memory is not a handle.
 bool is_of_memory(const FailedCall& error) { return is_of(error, {"cuMem", "cudaMalloc", "cudaMem", "cudaHost"}); }
 bool loads_kernels(const FailedCall& error) {
   return is_of(error, {"cuModuleLoad", "cuModuleGetFunction", "cuLibraryLoad", "cuLibraryGet", "cuLink"});
 }
 
-// Whether a launch was given a kernel that was never loaded.
+// Whether a launch got a kernel that was never loaded.
 bool has_no_kernel(const FailedCall& failed, const ProcessRecord& record) {
   const session::Site* site = session::by_id(record.sites, failed.site);
   const std::string* kernel = site == nullptr ? nullptr : session::by_id(record.functions, site->function);
   return failed.flags & wire::error::kLaunch && site != nullptr && (kernel == nullptr || kernel->empty());
 }
 
-// The earliest failed call after which the thread issued nothing else: the later call may have been given something
-// that the earlier one did not make. For a launch without a kernel, otherwise, the latest call that could not load one,
+// The earliest failed call after which the thread issued nothing else: the later call may have got something that the
+// earlier one failed to make. For a launch without a kernel, otherwise, the latest call that could not load one,
 // whatever was issued since. A look-up that found nothing is mostly a probe, except before a call whose handle is not
 // valid.
 const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord& record) {
@@ -374,7 +375,7 @@ const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord
 void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
   const FailedCall& last = *fatal.reported;
   const auto is_before = [&](const Failure& other) {
-    // A capture that was broken may have been given up, for another one.
+    // The program may have given up a broken capture and begun another one.
     return other.reported->tid == last.tid && other.reported->ticks < last.ticks &&
            other.kind != Kind::capture_violation;
   };
@@ -394,7 +395,7 @@ void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
 CallFindings failed_calls(const session::Process& process, const Ending& end, const SameLine& same_line) {
   Errors errors = worth_looking_at(process.record);
   if (session::is_fork(process.record)) keep_first_refusal(errors);
-  // A sticky error explains the end by itself, and so does whoever asked for it.
+  // A sticky error explains the end, and so does the call that asked for it.
   const bool died_here = end.bad && !end.asked_for() && process.record.state != wire::area::State::frozen;
   Errors last = died_here ? last_words(errors) : Errors();
   const bool by_itself = died_here && end.of_process && !end.killed();

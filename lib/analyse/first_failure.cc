@@ -170,7 +170,7 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
     failure.grade = Grade::suspected;
     failure.because = because_none(record, found);
     failure.records_lost = found.missing > 0;
-    // Nobody knows how many operations were lost.
+    // It is not known how many operations were lost.
     failure.damaged = record.damaged > 0;
     found.suspects.clear();
   } else if (found.suspects.size() > 1) {

@@ -73,7 +73,7 @@ const Operation* launch_in_backward_call(const ProcessRecord& record, const Oper
     waiting = operation;
   }
   if (waiting == nullptr) return nullptr;
-  // Everything run since must belong to one call: a second call need not launch anything of its own first.
+  // Everything run since must belong to one call: a second call may launch nothing before that.
   bool since = false;
   for (const Operation& operation : record.operations) {
     if (&operation == &backward) break;

@@ -27,7 +27,7 @@ inline bool has_forward(const session::Operation& operation) {
 ForwardLaunches forward_launches(const session::ProcessRecord& record, const session::Operation& backward);
 
 // The launch whose Python stack leads to the call of backward() that ran the node: the operation's own, or the last one
-// of the thread that has been waiting in there since. Null where that is not certain.
+// of the thread that has been waiting in there since. Null if that is not certain.
 const session::Operation* launch_in_backward_call(const session::ProcessRecord& record,
                                                   const session::Operation& backward);
 

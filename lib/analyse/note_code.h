@@ -43,13 +43,13 @@ enum class NoteCode : std::uint8_t {
   rerun_lost,
   sites_dropped,
   streams_dropped,
-  // How a run went on and ended.
+  // How a run continued and ended.
   cut_off,  // at work, since another process had ended
   error_handled,
   killed_at_work,
   launcher,
   mps,
-  outlived,  // processes went on after the command
+  outlived,  // processes outlived the command
   ranks_part,
   unfinished,
   unrelated_end,
@@ -80,7 +80,7 @@ std::string_view word(NoteCode code);
 // NoteCode::other: no code has this word.
 NoteCode note_code(std::string_view word);
 
-// CUPTI was not to be had.
+// CUPTI was not available.
 constexpr bool is_about_cupti(NoteCode code) {
   return code == NoteCode::cupti_held || code == NoteCode::cupti_not_found || code == NoteCode::cupti_refused;
 }

@@ -40,7 +40,7 @@ std::string value_of(const std::string& bytes) {
   }
 }
 
-// Null, or what lies where 64-bit programs have their memory.
+// Null, or an address at which 64-bit programs have their memory.
 bool looks_like_address(std::uint64_t word) { return word == 0 || (word >> 32 != 0 && word >> 47 == 0); }
 
 const session::Context* context_at(const ProcessRecord& record, std::uint32_t index) {
@@ -106,7 +106,7 @@ class Reader {
     found_.push_back({name, "", address, bytes == 0 ? std::optional<std::uint64_t>() : bytes, where, false});
   }
 
-  // Who may touch what is stream-ordered, mapped or another process's is set apart for each, and not recorded.
+  // Access to memory that is stream-ordered, mapped or another process's is granted for each piece, and not recorded.
   bool is_out_of_reach(const Whereabouts& where) const {
     if (runs_in_ == nullptr || where.state != State::live || where.allocation->kind != wire::allocation::Kind::device) {
       return false;
@@ -139,7 +139,7 @@ OperationArgument stale_argument(const Failure& failure) {
           false};
 }
 
-// A freed piece that was handed out again unseen is no freed one.
+// A freed piece that was handed out again, unseen, is not free.
 OperationArguments refused_arguments(const Failure& failure) {
   constexpr std::uint32_t kInvalidValue = 1;
   OperationArguments found;

@@ -17,11 +17,11 @@ namespace cudadiag::analyse {
 
 struct OperationArgument {
   std::string name;                      // "parameter 2", "parameter 2 at byte 16", "destination"
-  std::string value;                     // as text, where it is no pointer
+  std::string value;                     // as text, if it is not a pointer
   std::optional<std::uint64_t> pointer;  // without memory: a parameter of eight bytes that is 0, or may be an address
   std::optional<std::uint64_t> bytes;    // that a copy or memset touches from the pointer on
   Whereabouts where;
-  // It points into live memory of another device, which the operation's context had not been given access to.
+  // It points into live memory of another device to which the operation's context had no access.
   bool out_of_reach = false;
   std::optional<std::uint32_t> word{};  // of a kernel: where it is among all parameters, in bytes
   std::uint32_t parameter = 0;          // of a kernel: its number, from 1; 0: it is none
@@ -42,7 +42,7 @@ struct OperationArguments {
 // The record of the operation that this failed call was to issue; null: it issues none, or the record is lost.
 const session::Operation* refused_operation(const session::ProcessRecord& record, const session::FailedCall& error);
 
-// Whether the name of a refused copy says that it is to or from memory of the host's.
+// Whether the name of a refused copy says that it is to or from host memory.
 bool goes_to_host(const session::FailedCall& copy);
 bool comes_from_host(const session::FailedCall& copy);
 

@@ -1,4 +1,4 @@
-// Why an answer is what it is: clauses in the order in which they were found. Each step adds its own, so that a later
+// The reasons for an answer: clauses in the order in which they were found. Each step adds its own, so that a later
 // state of a session can be compared with an earlier one.
 #pragma once
 

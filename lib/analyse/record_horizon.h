@@ -10,8 +10,8 @@
 
 namespace cudadiag::analyse {
 
-// From this tick on no record of any thread is missing; 0 if none is missing at all, the highest number if not
-// even the newest ones are all there.
+// From this tick on no record of any thread is missing; 0 if none is missing, the highest number if even newest ones
+// are missing.
 std::uint64_t complete_since(const session::ProcessRecord& record);
 // The same of each thread alone, by index.
 std::vector<std::uint64_t> threads_complete_since(const session::ProcessRecord& record);
@@ -20,7 +20,7 @@ std::vector<std::uint64_t> threads_complete_since(const session::ProcessRecord& 
 class IssueOrder {
  public:
   explicit IssueOrder(const session::ProcessRecord& record);
-  // How many the process had issued up to and including this one; nothing where lost records leave that open.
+  // How many the process had issued up to and including this one; nothing if lost records leave that open.
   std::optional<std::uint64_t> ordinal(const session::Operation& operation) const;
 
  private:

@@ -86,8 +86,8 @@ const Operation* EventLog::recorded(const Operation& wait) const {
   return recording->ordinal != 0 && recording->stream < process_.streams.size() ? recording : nullptr;
 }
 
-// The operation's own call has returned by then. A record about an event that is gone holds from its beginning: the
-// handle's next user has got it anew.
+// The operation's own call has returned by then. A record about a destroyed event holds from its beginning: the
+// handle's next user got it anew.
 std::uint64_t EventLog::returned_by(const Operation& operation) const {
   if (operation.returned_at != 0) return operation.returned_at;
   if (operation.kind == wire::operation::Kind::event_forgotten) return operation.ticks;

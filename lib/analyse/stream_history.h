@@ -11,14 +11,14 @@
 
 namespace cudadiag::analyse {
 
-// The record that an event stood for at a given time. Answers only from records that no lost record can have
+// The record that an event referred to at a given time. Answers only from records that no lost record can have
 // superseded.
 class EventLog {
  public:
   explicit EventLog(const session::ProcessRecord& record);
   // The latest record of `event` issued before `ticks`; null if there is none, or if it is not certain.
   const session::Operation* latest(std::uint64_t event, std::uint64_t ticks) const;
-  // The same of a wait for an event, or a look of the host at one, of this process.
+  // The same for a wait for an event, or a query of one by the host, in this process.
   const session::Operation* recorded(const session::Operation& wait) const;
   struct Possible {
     std::vector<const session::Operation*> recordings;
@@ -27,7 +27,7 @@ class EventLog {
   };
   // The records that such a wait may refer to: another thread's call may have overlapped with one of these.
   Possible possible(const session::Operation& wait) const;
-  // The same of a thread inside a call that waits for an event, and that has given it to the driver by `given`.
+  // The same for a thread inside a call that waits for an event, and that has reached the driver by `given`.
   Possible possible(const session::Thread& waiting, std::uint64_t given) const;
 
  private:

@@ -1,5 +1,5 @@
-// Who may have raised a sticky error: collecting the operations that may have been running, dropping those that
-// cannot have been it, and putting the rest in order of likelihood.
+// The suspects of a sticky error: collects the operations that may have been running, drops those that cannot have
+// raised it, and orders the rest by likelihood.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace cudadiag::analyse {
 bool only_kernels_raise(std::uint32_t code);
 
 struct Suspect {
-  // How its own call ended, as far as that speaks for or against it.
+  // The end of its own call, as far as that makes it likelier or less likely.
   enum class Call { queued, not_returned, refused };
 
   const session::Operation* operation = nullptr;
@@ -31,7 +31,7 @@ struct Suspect {
 // The operations that can have been running on one stream, refused calls included.
 std::vector<Suspect> suspects_of(const StreamHistory& history, const Window& window, std::uint32_t code);
 
-// Each drops what it can exclude, unless that would leave nobody.
+// Each drops what it can exclude, unless nothing would be left.
 void drop_refused(std::vector<Suspect>& suspects);
 void drop_not_started(std::vector<Suspect>& suspects, const std::vector<StreamStart>& starts);
 void drop_kinds_that_cannot_raise(std::vector<Suspect>& suspects, std::uint32_t code);

@@ -26,12 +26,12 @@
 namespace cudadiag::diagnose {
 namespace {
 
-// Under MPS only the code that failed tells whose failure it was.
+// Under MPS, only the code that failed shows whose failure it was.
 void settle_shared_gpu(Diagnosis& report, const std::vector<const analyse::Failure*>& failures) {
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     Finding& finding = report.findings[i];
     const analyse::Failure& failure = *failures[i];
-    // The dump of a hang shows what runs, and no exception; nor does an assertion's text.
+    // The dump of a hang shows running kernels and no exception, and there is no assertion text.
     if (!finding.device || finding.device->exception.empty() || failure.candidates.size() != 1) continue;
     if (!analyse::under_mps(failure.process->record)) continue;
     finding.grade = analyse::Grade::proven;
@@ -86,7 +86,8 @@ Diagnosis diagnose(const Known& known) {
   }
   // The GPU core dump, or an assertion that a rerun printed, goes to the finding whose kernel it names.
   add_device(report, testimony, session, analysis, failures);
-  // The dump's registers and the kernel's code give the address that failed; the parameters tell which memory was meant.
+  // The dump's registers and the kernel's code give the address that failed; the parameters show which memory was
+  // meant.
   add_access(report, testimony, failures, resolve_site);
   // The kernel's source names its parameters.
   name_parameters(report, failures);
@@ -110,7 +111,7 @@ Diagnosis diagnose(const Known& known) {
   add_origins(report, session, symbolizer);
   // The rules of causes read all of the above.
   add_causes(report, session, analysis, failures);
-  // Reruns without torch.compile name the line and the cause inside compiled code, where the first run has neither.
+  // Reruns without torch.compile name the line and the cause inside compiled code, if the first run has neither.
   if (eager) add_eager(report, *eager, failures);
   // Otherwise Inductor's own code may name the line.
   add_compiled_lines(report, failures);

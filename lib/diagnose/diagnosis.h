@@ -1,6 +1,6 @@
 // The finding model: everything that any output prints, worded and resolved, once. `diagnose` (known.h) makes it;
-// `write_text`, `write_json` each put it on paper and decide nothing. The members follow the
-// contract "cudadiag.report/1" (report.schema.json); optional ones are null or empty there, never absent.
+// `write_text` and `write_json` only write it and decide nothing. The members follow the contract "cudadiag.report/1"
+// (report.schema.json); optional ones are null or empty there, never absent.
 #pragma once
 
 #include <algorithm>
@@ -55,7 +55,7 @@ struct Related {
 
 struct NodeNumber {
   std::uint32_t index = 0, of = 0;  // from 1
-  std::uint32_t nodes = 1;          // so many of the same line can be it; `index` is the first one's
+  std::uint32_t nodes = 1;          // number of nodes of the line that are possible; `index` is the first one's
 };
 
 struct Launch {
@@ -145,7 +145,7 @@ struct Inputs {
   std::string folder, op;
   std::uint64_t bytes = 0;
   std::size_t tensors = 0;
-  std::vector<std::string> missing;  // what is not as it was
+  std::vector<std::string> missing;  // what could not be saved exactly
   std::string outcome;               // of its script: "reproduces", "does not reproduce", "could not be run", "not run"
 };
 
@@ -168,7 +168,7 @@ struct OtherProcess {
   std::uint64_t bytes = 0;
 };
 
-// The answer of PyTorch's allocator when it found no memory, in a rerun.
+// The answer of PyTorch's allocator when it ran out of memory, in a rerun.
 struct TensorMemory {
   std::uint64_t reserved = 0, allocated = 0, largest_free = 0;
   std::vector<MemoryHolder> holders;  // by line of the user's, largest first
@@ -182,7 +182,7 @@ struct TensorMemory {
   std::size_t times = 1;  // that it found none, the last one included
 };
 
-// For a call that found no memory: who held it at that moment.
+// For a call that ran out of memory: what held it at that moment.
 struct MemoryUse {
   bool of_host = false;                      // pinned memory was wanted
   std::uint64_t asked = 0;                   // 0: not known
@@ -197,7 +197,7 @@ struct MemoryUse {
 // A tensor's part in the operator. Variable: no operator is known.
 enum class TensorRole { argument, result, variable };
 
-// Where an access lies, as a rerun's Python code said it: PyTorch's, or another library's array.
+// The memory of an access, as a rerun's Python code reported it: a tensor of PyTorch's, or another library's array.
 struct RaceTensor {
   std::string name;   // the user's variable; empty: none that its line names
   bool view = false;  // it is a view of that variable
@@ -256,7 +256,7 @@ struct Cause {
 // For a kernel that PyTorch's autograd launched. Its lines are in `related`: where the node was made ("forward") and
 // where backward() was called ("backward"), if they are known.
 struct Backward {
-  std::string node;     // "GatherBackward0"; empty: it adds gradients up, or nothing is known
+  std::string node;     // "GatherBackward0"; empty: it adds up gradients, or nothing is known
   std::string because;  // why the forward line is not known
   bool leads = false;   // the forward line is the true line: nothing of the user's ran in the backward pass
 };
@@ -275,7 +275,7 @@ struct CandidateLine {
   Launch launch;
   std::string because;
   std::size_t launches = 1;
-  std::vector<std::string> kernels{};  // mangled, of nodes of one line that are of several; else empty
+  std::vector<std::string> kernels{};  // mangled kernel names, if the line's nodes have several; else empty
 };
 
 // A command to paste, quoted for a shell.
@@ -298,7 +298,7 @@ struct Finding {
   std::string why_no_line;                     // where the location has none
   bool lacks_line_information = false;         // that is why: the module was built without
   std::string module_unknown;     // why its module, where there is no line, is not known: "is no longer there"
-  std::string source_newer_than;  // "the program had started", where the file was written after that, and before the
+  std::string source_newer_than;  // "the program had started", if the file was written after that, and before the
                                   // failure; "libstep.so had been built"; else empty
   std::vector<std::string> changed_sources;  // files of its lines that were written since: their text is left out
   std::optional<Location> caller;            // Python line that called a native one (also in `related`)
@@ -308,13 +308,13 @@ struct Finding {
   std::optional<Location> reported_at;       // where the program noticed; nothing if it never asked
   std::string reported_api;                  // "cudaMemcpy"
   std::string reported_library;              // "libcublas.so.13": it made that call, and returns a status of its own
-  bool found_at_exit = false;                // by our look before process or context end, not by a call of the program
-  bool found_by_wait = false;                // by our wait for the operation, before any call of the program
-  std::optional<double> standstill;          // of a hang: seconds without any progress
-  std::optional<session::Work> issues;       // of a hang: what the call issues that has no name
-  std::optional<WaitsFor> waits_for;         // of a hang: if the operation waits for somebody else
-  std::string wait;                          // and that in words: "until the word at 0x7f40 equals 1; …"
-  bool write_queued = false;                 // likewise
+  bool found_at_exit = false;        // by our probe before the end of process or context, not by a call of the program
+  bool found_by_wait = false;        // by our wait for the operation, before any call of the program
+  std::optional<double> standstill;  // of a hang: seconds without any progress
+  std::optional<session::Work> issues;  // for a hang: the kind of work, if the call's name is not known
+  std::optional<WaitsFor> waits_for;    // of a hang: if the operation waits for something else
+  std::string wait;                     // and that in words: "until the word at 0x7f40 equals 1; …"
+  bool write_queued = false;            // likewise
   std::vector<Related> related;
   std::optional<Launch> launch;
   symbolize::SourceStack stack;
@@ -323,10 +323,10 @@ struct Finding {
   std::string foreign_exception;  // of a rerun's core dump, in code that the program had not loaded
   std::optional<Access> access;
   std::optional<Memory> memory;
-  std::vector<std::string> witnesses;          // what foreign programs say of all that, a sentence each
+  std::vector<std::string> witnesses;          // findings of other programs, a sentence each
   std::vector<WitnessCommand> witness_wanted;  // that ask those which were not asked
   // Likeliest first, `location` and `launch` itself included; empty if it is one. `unlisted`: others, beyond the most
-  // that are listed. Of several calls of one line `launch` has no ordinals.
+  // that are listed. For several calls of one line, `launch` has no ordinals.
   std::vector<CandidateLine> candidates;
   std::size_t unlisted = 0;
   std::vector<Argument> arguments;
@@ -346,17 +346,17 @@ struct Finding {
   std::string host;
 };
 
-// One rank of a job at the collective where they part.
+// One rank of a job at the collective at which they diverge.
 struct RankLine {
   std::uint32_t pid = 0;
   std::optional<int> rank;
   std::uint64_t issued = 0;  // collectives, in the whole run
   bool has_come = false;     // to this one
-  Location location;         // of its call, or, where it has not come, of what it issued last
+  Location location;         // of its call, or, if it has not reached it, of its latest operation
   std::string kernel;        // that it launched there
   std::array<std::uint32_t, 3> grid{};
   std::optional<double> seconds;     // from then to its end
-  std::optional<std::string> ended;  // before the others: "status 1"; empty: nobody saw how
+  std::optional<std::string> ended;  // before the others: "status 1"; empty: not known
 };
 
 struct RanksPart {
@@ -391,8 +391,8 @@ struct PassLine {
   bool isolated = false;  // it could change nothing
   std::vector<session::KeptFrom> kept_from{};
   bool ended_at_that = false;                       // it did not fail, for which that may be the reason
-  std::optional<session::CutShort> cut_short{};     // nothing: it ended by itself
-  std::optional<analyse::Rerun::Outcome> judged{};  // of a rerun that ended by itself
+  std::optional<session::CutShort> cut_short{};     // nothing: it was not ended early
+  std::optional<analyse::Rerun::Outcome> judged{};  // of a rerun that was not ended early
   DumpState dump = DumpState::none;
 };
 
@@ -403,7 +403,7 @@ struct Diagnosis {
   std::vector<ProcessLine> processes;
   std::vector<PassLine> passes;
   std::optional<RanksPart> ranks;  // of a job that hung in a collective, or ended badly
-  // "driver", "cuda", "cupti", "python", "torch", …: empty where not known. `gpus` one entry per device.
+  // "driver", "cuda", "cupti", "python", "torch", …: empty if not known. `gpus` one entry per device.
   std::string driver, cuda, cupti, python, torch, triton, cudnn, nccl;
   std::vector<std::string> gpus;
   std::vector<std::string> command;  // the target's

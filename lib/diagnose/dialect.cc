@@ -12,7 +12,7 @@ std::string file_name(const symbolize::NativeFrame& frame) {
   return std::filesystem::path(frame.module).filename().string();
 }
 
-// Also where it is linked statically: then its functions are the program's. A name that begins with a type such as
+// Also if it is linked statically: then its functions are the program's. A name that begins with a type such as
 // cudaError_t is another function's.
 bool is_runtime(const symbolize::NativeFrame& frame) {
   const std::string& function = frame.function;

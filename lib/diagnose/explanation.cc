@@ -67,7 +67,7 @@ std::optional<causes::FailedAccess> access_of(const Finding& finding) {
                               .allocation = access.allocation};
 }
 
-// The likeliest candidate's kernel proves nothing where another one can be the one.
+// The likeliest candidate's kernel proves nothing if another candidate is possible.
 bool kernel_is_known(const Finding& finding) {
   return std::all_of(finding.candidates.begin(), finding.candidates.end(),
                      [&](const CandidateLine& candidate) { return candidate.launch.kernel == finding.launch->kernel; });
@@ -171,7 +171,7 @@ class Gathering {
       if (name.starts_with(kVariables)) symptoms.environment[name.substr(kVariables.size())] = value;
     }
     if (const auto origin = session::fork_origin(session_, process)) symptoms.forked_from = origin->parent->pid;
-    // A child that began a program of its own has a command line of its own.
+    // A child that executed another program has another command line.
     for (const session::Process& other : session_.processes) {
       if (other.pid == process.parent_pid && other.argv == process.argv) symptoms.forked_from = other.pid;
     }

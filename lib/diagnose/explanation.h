@@ -14,7 +14,8 @@ namespace cudadiag::diagnose {
 std::string cuda_library(const symbolize::SourceStack& stack);
 
 // Sets `cause` and `fix` of the findings that a rule fits; the others keep their general next steps. `failures` are
-// those of the findings, in their order. Asks for whatever else a finding has: arguments and device come first.
+// those of the findings, in their order. It needs everything else of a finding: call it after arguments and device are
+// set.
 void add_causes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                 const std::vector<const analyse::Failure*>& failures);
 

@@ -200,7 +200,7 @@ class FindingBuilder {
     forget_shape(launch);
   }
 
-  // Where the calls that can be the one differ in what they launch; the rerun that proved the code saw it.
+  // If the possible calls launch different things; the rerun that proved the code saw which.
   void forget_shape(Launch& launch) const {
     if (!finding_.candidates.empty() && !finding_.candidates.front().launch.shape_known()) launch.forget_shape();
     if (!failure_.call_not_known || failure_.again == nullptr || launch.graph_node) return;

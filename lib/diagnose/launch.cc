@@ -39,7 +39,7 @@ void add_kernel(Launch& launch, const std::string& mangled) {
   launch.kernel = mangled.empty() ? "" : base::demangle(mangled);
 }
 
-// Graphs launch kernels too, and what a ring has lost may have been one.
+// Graphs launch kernels too, and a lost record may have been one.
 std::optional<std::uint64_t> kernel_ordinal(const session::ProcessRecord& record, const session::Operation& operation) {
   using wire::operation::Kind;
   if (operation.kernels != 0) return operation.kernels;

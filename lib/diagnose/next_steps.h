@@ -1,4 +1,4 @@
-// Advice for an error of which only kind and code are known. It never says what is wrong, only where to look.
+// Advice for an error of which only the kind and the code are known. It never says what is wrong, only where to look.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace cudadiag::diagnose {
 
-// Advice for a call whose error nobody asked for. Worded for causes::in_dialect(), as all steps are.
+// Advice for a call whose error was never checked. Worded for causes::in_dialect(), as all steps are.
 std::string check_what_it_returns(const analyse::Failure& failure);
 
 // Advice for an error that another call's check found.

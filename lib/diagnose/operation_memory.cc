@@ -12,7 +12,7 @@ namespace {
 
 using State = analyse::Whereabouts::State;
 
-// Each is resolved by its stack: more are not worth the time.
+// Each is resolved by its stack: more would take too long.
 constexpr std::size_t kMostHolders = 200;
 constexpr std::size_t kMostRelated = 4;
 

@@ -1,4 +1,4 @@
-// The memory facts of a finding: the failing operation's pointers and where they lead, and who held the memory that a
+// The memory facts of a finding: the failing operation's pointers and where they lead, and what held the memory that a
 // call lacked.
 #pragma once
 

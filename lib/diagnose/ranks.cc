@@ -40,7 +40,7 @@ std::string host_of(const session::Process& process) {
   return session::value_of(process.record, session::Property::host);
 }
 
-// Nothing: it did not end by itself before others of its host. Empty: nobody saw how it ended.
+// Nothing: it did not end by itself before others of its host. Empty: it is not known how it ended.
 std::optional<std::string> ended(const analyse::Ranks& ranks, const session::Process& process,
                                  const session::Manifest& manifest) {
   constexpr double kTogether = 1;  // seconds
@@ -139,7 +139,7 @@ std::string present_text(const RanksPart& part, const RankLine& line, const std:
   return text;
 }
 
-// Who is to be told of in one go, and what.
+// Ranks that are reported together, and what is reported.
 using Told = std::vector<std::pair<std::vector<const RankLine*>, std::string>>;
 
 template <typename Text>

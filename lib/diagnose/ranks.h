@@ -1,4 +1,4 @@
-// Where the ranks of a job part, resolved and worded.
+// Where the ranks of a job diverge, resolved and worded.
 #pragma once
 
 #include <functional>

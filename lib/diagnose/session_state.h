@@ -36,7 +36,7 @@ class SessionState {
   // The reruns without torch.compile, as a session of their own; null: there were none.
   EagerReruns* eager();
 
-  // The session is one part of a job, whose ranks part here or (nothing) not at all. Before diagnosis().
+  // The session is one part of a job, whose ranks diverge here or (nothing) not at all. Call it before diagnosis().
   void set_job(std::optional<RanksPart> ranks);
 
   // The session has a new rerun, or its manifest has changed: it is another state. References from before dangle.

@@ -152,7 +152,7 @@ std::string place_of(const Process& process, const Operation& operation, symboli
   return place(located(resolve(symbolizer, process, operation.site).line.location), directory);
 }
 
-// Directories by the process itself, where no launcher has said any.
+// Working directories as the process recorded them, if no launcher recorded one.
 std::string directory_of(const session::Session& session) {
   if (!session.manifest.working_directory.empty() || session.processes.empty()) {
     return session.manifest.working_directory;
@@ -160,7 +160,7 @@ std::string directory_of(const session::Session& session) {
   return session::value_of(session.processes.front().record, session::Property::cwd);
 }
 
-// Null where it is not proven, or not known which call of the line it was.
+// Null if it is not proven, or not known which call of the line it was.
 const Operation* proven_of(const analyse::Analysis& analysis, const Process& process) {
   for (const analyse::Failure& failure : analysis.failures) {
     const bool failed = analyse::is_asynchronous(failure.kind) && failure.code != 0 && failure.process == &process;
@@ -231,7 +231,7 @@ Status build_status(const session::Session& session, const analyse::Analysis& an
     status.processes.push_back(StatusBuilder(process, proven, symbolizer, status.working_directory).build());
     status.processes.back().outlived = session.manifest.outlived_by.contains(process.pid);
     const session::ProcessRecord& record = process.record;
-    // How long it has gone on since its error is not recorded.
+    // How long it has continued after its error is not recorded.
     if (record.clock_last == 0 || (goes_on.value_or(false) && record.state == wire::area::State::frozen)) continue;
     const double seconds = record.seconds(record.clock_last);
     if (!status.seconds || seconds > *status.seconds) status.seconds = seconds;

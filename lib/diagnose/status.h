@@ -64,7 +64,7 @@ struct ProcessStatus {
   std::uint64_t operations = 0;
   std::optional<double> idle;  // seconds since the newest operation was issued
   std::uint64_t errors = 0;    // calls that returned one
-  bool outlived = false;       // it went on after the command had ended
+  bool outlived = false;       // it outlived the command
   std::vector<OpenStream> streams;
   std::vector<OpenCall> calls;
 };
@@ -77,14 +77,14 @@ struct Status {
   std::vector<ProcessStatus> processes;
   std::vector<std::string> notes;
   std::string unrecorded;  // why it was run without recording; empty: it was not
-  bool whole = true;       // false: something of a run that is over is missing, of which the notes tell
+  bool whole = true;       // false: part of a finished run is missing; the notes say what
 };
 
-// `analysis`: of the session, if the run is over. A run that goes on is asked often, and needs none.
+// `analysis`: of the session, if the run is over. A run in progress is read often, and needs none.
 Status build_status(const session::Session& session, const analyse::Analysis& analysis, std::optional<bool> goes_on,
                     symbolize::Symbolizer& symbolizer);
 
-// "until the word at 0x7f40 equals 1; nobody has queued a write to it"
+// "until the word at 0x7f40 equals 1; no stream has a write to it queued"
 std::string wait_text(const session::Process& process, const analyse::StreamWait& wait,
                       symbolize::Symbolizer& symbolizer, const std::string& directory);
 

@@ -18,7 +18,7 @@ void add_passes(Diagnosis& report, const session::Session& session, const analys
 void add_notes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                symbolize::Symbolizer& symbolizer);
 
-// After that: what had long been under way where a program was ended from outside.
+// After that: work that had long been unfinished, if a program was ended from outside.
 void add_unfinished(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                     symbolize::Symbolizer& symbolizer);
 

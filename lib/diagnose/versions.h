@@ -9,7 +9,8 @@
 
 namespace cudadiag::diagnose {
 
-// "torch", "triton", "cudnn", "nccl", as far as they are installed where the process loaded libraries from.
+// "torch", "triton", "cudnn", "nccl", as far as they are installed in the folders from which the process loaded
+// libraries.
 std::map<std::string, std::string> package_versions(const session::ProcessRecord& process);
 
 }  // namespace cudadiag::diagnose

@@ -50,7 +50,7 @@ std::string thousands(std::uint64_t number);
 // "40 ms", "4.2 s", "62 s", "3 min"
 std::string duration(double seconds);
 
-// As a shell takes it for one word, and fit to be printed: what base::printable() would change is spelled.
+// Quoted as one word for a shell, and printable: characters that base::printable() would change are spelled out.
 std::string shell_word(std::string_view word);
 
 // The meaning of a grade, for readers who meet the word for the first time.

@@ -1,5 +1,5 @@
-// A piece of the dump that somebody else wrote: reads are checked, and what lies beyond the end reads as zero, which
-// is also what rows of older drivers mean by the fields that they lack.
+// A piece of an untrusted dump: reads are checked, and bytes beyond the end read as zero, which is also the meaning of
+// fields that the rows of older drivers lack.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ class Bytes {
 
   std::string_view all() const { return {data_, size_}; }
 
-  // The text at `offset` up to its zero; empty where no zero is near.
+  // The text at `offset` up to its zero; empty if no zero is near.
   std::string_view text(std::uint64_t offset) const {
     const Bytes rest = slice(offset, kLongestText);
     const void* zero = rest.empty() ? nullptr : std::memchr(rest.data_, 0, rest.size_);

@@ -33,7 +33,7 @@ class OpenFile {
   int number_;
 };
 
-// Pages are read as they are looked at, so that a dump with all GPU memory in it costs no more than its tables.
+// Pages are read when they are used, so that a dump with all GPU memory in it costs no more than its tables.
 class Mapping {
  public:
   Mapping(const OpenFile& file, std::size_t size)

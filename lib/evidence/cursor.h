@@ -21,7 +21,7 @@ class Cursor {
   std::uint32_t u32() { return next(bytes_.u32(at_), 4); }
   std::uint64_t u64() { return next(bytes_.u64(at_), 8); }
 
-  // Numbers in groups of seven bits, least first; what does not fit 64 bits is lost.
+  // Numbers in groups of seven bits, least first; bits beyond 64 are lost.
   std::uint64_t uleb() {
     std::uint64_t value = 0;
     for (unsigned shift = 0; !done(); shift += 7) {

@@ -11,7 +11,7 @@ class Budget {
  public:
   explicit Budget(std::uint64_t bytes) : left_(bytes) {}
 
-  // False, and a damage, where `bytes` more are too many.
+  // False, and counted as damage, if `bytes` more are too many.
   bool take(std::uint64_t bytes) {
     if (bytes > left_) return damage(), false;
     left_ -= bytes;

@@ -27,15 +27,15 @@ class DeviceCode {
  public:
   DeviceCode(const std::vector<Bytes>& images, Budget& budget);
 
-  // The innermost function around `pc`: kernels hold the device functions that only they call. Null where the code
-  // was not kept.
+  // The innermost function around `pc`: kernels hold the device functions that only they call. Null if the code was not
+  // kept.
   const Function* function_at(std::uint64_t pc) const;
   const Function* kernel_at(std::uint64_t pc) const;
 
-  // The instructions of a function; empty where they were not kept.
+  // The instructions of a function; empty if they were not kept.
   Bytes instructions(const Function& function) const;
 
-  // Empty where they were not kept.
+  // Empty if they were not kept.
   KernelFacts facts(const Function& kernel) const;
 
   // For each address its line, and the calls that were inlined around it.

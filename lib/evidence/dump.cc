@@ -71,7 +71,7 @@ class DumpReader {
     }
   }
 
-  // The table's rows as far as they can be believed.
+  // The table's rows that are plausible.
   struct Rows {
     Bytes bytes;
     std::uint64_t stride = 1;
@@ -135,7 +135,7 @@ class DumpReader {
     }
   }
 
-  // Whose module a cubin is does not matter to what its addresses mean.
+  // The module that a cubin belongs to does not matter for the meaning of its addresses.
   void read_code() {
     for (const std::uint32_t index : sections_[Kind::code]) {
       const Section section = dump_.elf_.section(index);

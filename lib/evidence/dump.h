@@ -1,5 +1,5 @@
-// A GPU core dump as rows that point at their parents: devices, contexts, modules, grids, and
-// device > SM > CTA (block) > warp > lane as they stood on the hardware.
+// A GPU core dump as rows that point at their parents: devices, contexts, modules, grids, and device > SM > CTA (block)
+// > warp > lane as they were on the hardware.
 //
 // A dump is an ELF file whose section types say what a section holds. A table is rows of sh_entsize bytes, of which
 // newer drivers have more than older ones; its parent is row sh_info of the table in section sh_link.
@@ -138,7 +138,7 @@ class Dump {
   std::vector<ReturnAddress> backtrace(const Lane& lane) const;  // innermost caller first, at most 64
   std::vector<std::uint32_t> registers(const Lane& lane) const;
   std::vector<std::uint32_t> uniform_registers(const Warp& warp) const;
-  // A bit for each that is true; nothing where they were not kept.
+  // A bit for each that is true; nothing if they were not kept.
   std::optional<std::uint32_t> predicates(const Lane& lane) const;
   std::optional<std::uint32_t> uniform_predicates(const Warp& warp) const;
   Bytes parameters(const Grid& grid) const;
@@ -159,7 +159,7 @@ class Dump {
   std::optional<std::uint32_t> bits(Kind kind, Home parent) const;
   friend class DumpReader;
 
-  // The sections that are no tables of the hierarchy, sorted: by parent's table and row, kind, and then the section.
+  // The sections that are not tables of the hierarchy, sorted: by parent's table and row, kind, and then the section.
   using Child = std::array<std::uint32_t, 4>;
 
   ElfImage elf_;

@@ -1,4 +1,4 @@
-// How the rows of a dump's tables are laid out. Each decodes what it is given; fields beyond a shorter row are zero.
+// How the rows of a dump's tables are laid out. Each decodes one row; fields beyond the end of a shorter row are zero.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// The contents of the hardware that an instruction's address can be computed from: of every thread that may have
-// failed, its registers as they were when the GPU stopped, which is some instructions after the one that failed.
+// The hardware state from which an instruction's address can be computed: the registers of every thread that may have
+// failed. They are from the moment at which the GPU stopped, some instructions after the failing one.
 #pragma once
 
 #include <cstdint>
@@ -42,9 +42,9 @@ struct FailingState {
   std::uint64_t left_out = 0;
 };
 
-// Of those `lanes` that failed together with `first`: of the same grid, by the same exception, at the same instruction.
-// The hardware names a whole warp: a thread among its lanes may have done nothing wrong. `around`: the code in which the
-// places of threads are counted.
+// Those of `lanes` that failed together with `first`: in the same grid, by the same exception, at the same instruction.
+// The hardware names a whole warp: a thread among its lanes may have done nothing wrong. `around`: the code in which
+// the places of threads are counted.
 FailingState failing_state(const Dump& dump, const DeviceCode& code, const std::vector<const Lane*>& lanes,
                            const Lane& first, const Function& around);
 

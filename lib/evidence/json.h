@@ -20,10 +20,9 @@ struct AccessSummary {
   std::optional<std::uint64_t> value;      // of that word
 };
 
-// One object. Every member is there; null is "not known", and all are null where the dump holds no failure.
-// `instruction` as describe() takes it.
-// `inline` is the whole chain from the innermost line on, empty where nothing was inlined.
-// `debugger`: null where it was not asked. `access`: null where it is not known.
+// One object. Every member is there; null is "not known", and all are null if the dump holds no failure. `instruction`
+// as describe() takes it. `inline` is the whole chain from the innermost line on, empty if nothing was inlined.
+// `debugger`: null if it was not asked. `access`: null if it is not known.
 std::string write_json(const Testimony& testimony, const std::string& instruction = {},
                        const DebuggerWitness* debugger = nullptr, const AccessSummary* access = nullptr);
 

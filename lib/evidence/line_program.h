@@ -31,7 +31,7 @@ struct LineFrame {
 
 using LineChain = std::vector<LineFrame>;
 
-// The chains of all `addresses` in one walk over `lines` (.debug_line); empty where nothing covers the address.
+// The chains of all `addresses` in one walk over `lines` (.debug_line); empty if nothing covers the address.
 std::vector<LineChain> chains_at(std::span<const std::uint64_t> addresses, Bytes lines, Bytes strings, Budget& budget);
 
 }  // namespace cudadiag::evidence

@@ -12,8 +12,8 @@
 namespace cudadiag::evidence {
 namespace {
 
-// x runs fastest, as thread and block numbers do.
-// The threads that failed: those with an exception, else those that stand at a trap.
+// x runs fastest, as thread and block numbers do. The threads that failed: those with an exception, else those at a
+// trap.
 std::vector<const Lane*> failed_lanes(const Dump& dump, bool trapped) {
   std::vector<const Lane*> failed;
   for (const Lane& lane : dump.lanes) {

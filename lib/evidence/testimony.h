@@ -21,7 +21,7 @@ struct SourceLine {
 // An instruction in device code.
 struct CodePlace {
   std::uint64_t pc = 0;
-  std::string function{};           // empty where the code around it was not kept
+  std::string function{};           // empty if the code around it was not kept
   std::uint64_t offset = 0;         // in the function
   std::vector<SourceLine> lines{};  // innermost first, through what was inlined to the function itself; often empty
 };
@@ -57,9 +57,9 @@ struct DumpedFailure {
   std::optional<FailingState> state;  // none where no PC names the instruction that failed
   std::optional<SourceLine> trap;     // of the instruction before place, at which a trapped thread stopped
   std::optional<CodePlace> stands;    // where the thread has got to since, as debuggers show it
-  std::vector<CodePlace> callers;     // of stands, innermost first; a place is where the caller goes on
+  std::vector<CodePlace> callers;     // of stands, innermost first; a place is where the caller continues
 
-  std::string kernel;  // empty where neither the grid nor the PC tells
+  std::string kernel;  // empty if neither the grid nor the PC shows it
   std::optional<std::uint64_t> grid_id;
   std::optional<Dim3> grid, block_dim;
   std::optional<std::uint32_t> host_thread;  // that launched the kernel

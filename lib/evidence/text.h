@@ -8,8 +8,8 @@
 
 namespace cudadiag::evidence {
 
-// Line by line, with whatever characters the dump's names have. `instruction`: the failing one, disassembled; empty
-// where that could not be done. `access`: what it did, a line each.
+// Line by line, with whatever characters the dump's names have. `instruction`: the failing one, disassembled; empty if
+// that could not be done. `access`: what it did, a line each.
 std::vector<std::string> describe(const Testimony& testimony, const std::string& instruction = {},
                                   const std::vector<std::string>& access = {});
 

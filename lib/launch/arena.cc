@@ -62,8 +62,8 @@ base::Result<Arena> Arena::create() {
   return Arena(std::move(file), header, areas, wire::area::kAreaSize);
 }
 
-// The pid may be another process's by now, and the file's words anybody's: what is opened must be a memory file of this
-// user with that inode, sealed, so that no page of it can go while it is read, and with a header that fits its size.
+// The pid may be another process's by now, and the file's text may be forged. The file must be a memory file of this
+// user with that inode, sealed, so that no page can disappear while it is read, and with a header that fits its size.
 base::Result<Arena> Arena::attach(const session::LivePlace& place) {
   const std::string path = "/proc/" + std::to_string(place.pid) + "/fd/" + std::to_string(place.descriptor);
   // Something else than a file in memory, a terminal or a pipe, could do something when it is opened.

@@ -19,7 +19,7 @@ bool fits_in_files();
 
 class Arena {
  public:
-  // Fewer areas where RLIMIT_FSIZE does not allow all of them: one that does not fit would kill this process.
+  // Fewer areas if RLIMIT_FSIZE does not allow all of them: one that does not fit would kill this process.
   static base::Result<Arena> create();
 
   // Attaches to the arena of another launcher that is still running, to read it. Fails if the place has no arena.
@@ -51,7 +51,7 @@ class Arena {
   // Waits until the count of freezes is no longer `seen`, at most `milliseconds`; the count now.
   std::uint32_t events() const;
   std::uint32_t wait_for_event(std::uint32_t seen, int milliseconds) const;
-  // Wakes whoever waits in this process.
+  // Wakes the waiting thread of this process.
   void wake();
 
  private:

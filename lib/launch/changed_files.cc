@@ -60,7 +60,7 @@ constexpr std::int64_t kMostBehind = 60'000'000'000;  // nanoseconds that a file
 
 using FileId = std::pair<dev_t, ino_t>;
 
-// Regular files that processes hold open for writing, as far as we may look into them.
+// Regular files that processes hold open for writing, as far as we may read their descriptors.
 std::set<FileId> being_written() {
   std::set<FileId> files;
   std::error_code error;
@@ -86,12 +86,12 @@ std::int64_t nanoseconds(const timespec& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-// Who copies a file may give the copy the time of the original; when that was done nobody can set.
+// A copy may get the modification time of the original; nobody can set the time of that change.
 std::int64_t written_at(const struct stat& status) {
   return std::max(nanoseconds(status.st_mtim), nanoseconds(status.st_ctim));
 }
 
-// False also where the file system does not know when an entry was made.
+// False also if the file system does not know when an entry was made.
 bool made_since(const fs::path& path, std::int64_t time) {
   struct statx more {};
   return ::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &more) == 0 &&

@@ -10,7 +10,7 @@
 
 namespace cudadiag::launch {
 
-// A larger folder is seen in part, so that nobody waits for it.
+// A larger folder is searched only in part, which bounds the time.
 inline constexpr std::size_t kMostEntries = 50'000;
 
 // A folder as it is when a command is started in it.
@@ -37,9 +37,9 @@ struct FileChanges {
 };
 
 // Whether a file below the folder was written or moved since then, a folder or a link made, or an entry of any folder
-// there removed. Links to folders and other file systems below are looked through too. Left out are our own standard
-// output and error, sessions, Python's and other caches, and what another process still holds open for writing: the
-// reader of our output that keeps it, another program's log. The run's own processes are gone by then.
+// there removed. Links to folders, and other file systems below, are searched too. Left out are our own standard output
+// and error, sessions, Python's and other caches, and what another process still holds open for writing: the reader of
+// our output that keeps it, another program's log. The run's own processes are gone by then.
 FileChanges changed_files(const FileSearch& search);
 
 }  // namespace cudadiag::launch

@@ -10,7 +10,7 @@ namespace cudadiag::launch {
 
 // True if the file and every folder above it belong to this process's effective user, to root or to `also`, and no
 // other user can write to them. A folder that others may write to is accepted if it is sticky, as /tmp is: nobody can
-// replace what belongs to somebody else there. Links are resolved first. False where a part cannot be looked at.
+// replace what belongs to somebody else there. Links are resolved first. False if a part cannot be looked at.
 bool only_trusted_can_write(const std::filesystem::path& file, uid_t also);
 
 }  // namespace cudadiag::launch

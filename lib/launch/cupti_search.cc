@@ -68,7 +68,7 @@ void add_python_prefix(const fs::path& prefix, std::vector<fs::path>& folders) {
 }
 
 // The prefix of a Python environment that the user chose by running this program: an interpreter, or a script that an
-// interpreter lies beside. The folders around any other program are nobody's choice.
+// interpreter lies beside. Nobody chose the folders around any other program.
 struct PythonPrefix {
   fs::path path;
   uid_t owner;  // of the program: who runs it trusts them

@@ -22,7 +22,7 @@ sigset_t all_requests() {
   return set;
 }
 
-// Ends the process, of which another thread may hold any lock.
+// Ends the process; another thread of it may hold any lock.
 void end_by(int signal) {
   sigset_t one;
   ::sigemptyset(&one);

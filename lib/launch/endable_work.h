@@ -2,9 +2,9 @@
 //
 // Reading a source from a file system whose server does not answer blocks until the process is killed, and a handler of
 // ours would not run in the thread that reads. While there is an EndableWork, another thread takes TERM, INT, QUIT and
-// HUP. The first request goes to the handlers, as ever. The second, a while after it, gets its default effect.
+// HUP. The first request goes to the handlers, as usual. A second one, a while later, has its default effect.
 //
-// For one thread at a time, the one that works. Where no thread can be made, signals stay what they are.
+// For one thread at a time, the one that works. If no thread can be made, signals keep their actions.
 #pragma once
 
 #include <signal.h>

@@ -35,7 +35,7 @@ base::Result<std::filesystem::path> find_recorder();
 // $CUDA_HOME, /usr/local/cuda*, the system's, the wheels of the Python environment that `command` runs in. Nothing is
 // run to find them.
 std::vector<std::filesystem::path> find_cupti(const std::vector<std::string>& command);
-// A sentence about each element of $CUDADIAG_CUPTI that is no file.
+// A sentence about each element of $CUDADIAG_CUPTI that is not a file.
 std::vector<std::string> missing_cupti();
 // The remedy for them.
 inline constexpr const char* kCorrectCupti = "correct it, or unset it";

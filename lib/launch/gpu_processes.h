@@ -8,7 +8,7 @@
 
 namespace cudadiag::launch {
 
-// Processes with memory on the device of this PCI bus id; none where there is no NVML, or it does not say.
+// Processes with memory on the device of this PCI bus id; none if there is no NVML, or it does not say.
 std::vector<session::GpuProcess> gpu_processes(const std::string& pci_bus_id);
 
 }  // namespace cudadiag::launch

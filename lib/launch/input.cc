@@ -40,7 +40,7 @@ Input::Input(int number) : number_(number) {
   }
 }
 
-// Nobody holds its other end any more.
+// No process holds its other end any more.
 bool Input::is_at_end() const {
   pollfd source{number_, POLLIN, 0};
   return ::poll(&source, 1, 0) > 0 && (source.revents & POLLHUP) != 0;

@@ -1,5 +1,5 @@
-// The target's standard input, and whether a rerun can have it again. It is only looked at: nothing is read from it
-// that the target might want to read, and the target's own is the very one that this program was given.
+// The target's standard input, and whether a rerun can read it again. It is only inspected: nothing is read that the
+// target might want, and the target gets the same descriptor that this program got.
 #pragma once
 
 #include <sys/types.h>
@@ -15,13 +15,13 @@ class Input {
   // Looks at descriptor `number` before the target starts.
   explicit Input(int number = 0);
 
-  // Why a rerun cannot have what the target had; empty if it can. Asked after the target has ended.
+  // Why a rerun cannot have the target's input; empty if it can. Asked after the target has ended.
   std::string obstacle() const;
   // Whether the target took from it, asked after its end; it may have, from a pipe that cannot be read again.
   bool was_read() const;
   // Whether every rerun reads the same from it, in full.
   bool is_lasting() const { return kind_ == Kind::file || copied_.valid(); }
-  // For the rerun: from the start, where there is something. Not valid: /dev/null could not be opened either.
+  // For the rerun: from the start, if there is anything. Not valid: /dev/null could not be opened either.
   base::FileDescriptor again() const;
 
  private:

@@ -128,7 +128,7 @@ StartFailure start(const std::string& path, const std::vector<std::string>& argu
   bp::child child(command, error);
   if (error) return {error, fork_failed ? "no process can be made (fork)" : ""};
   pid = child.id();
-  // Where Boost itself could not get a pipe it reports no error and no process: kill() would take -1 for everybody.
+  // If Boost itself could not get a pipe, it reports no error and no process: kill() would take -1 for all processes.
   if (pid <= 0) {
     return {{errno == 0 ? EAGAIN : errno, std::generic_category()}, "no pipe to it can be made (pipe, fcntl)"};
   }
@@ -140,12 +140,12 @@ StartFailure start(const std::string& path, const std::vector<std::string>& argu
 // Processes that a first run has left, and those that a shell has started which then became this process.
 std::vector<pid_t> descendants_until_now() {
   siginfo_t child{};
-  // Mostly nobody: then /proc need not be looked through.
+  // Mostly none: then /proc need not be searched.
   if (::waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return {};
   return descendants_of(::getpid());
 }
 
-// The command that somebody probably meant by a name that no command has.
+// The command that was probably meant by an unknown name.
 std::string hint_for_missing(const std::string& name) {
   const std::size_t equals = name.find('='), space = name.find(' ');
   if (equals != std::string::npos && equals > 0 && name.find('/') > equals && space > equals) {
@@ -285,7 +285,7 @@ bool Target::reap() {
       ended_ = true;
     }
   }
-  // Nobody is left to wait for: somebody else has taken its status.
+  // There is nothing left to wait for: another waiter has taken its status.
   if (pid < 0 && errno == ECHILD) ended_ = true;
   return ended_;
 }

@@ -54,17 +54,17 @@ void ignore_signal_here(int signal);
 
 // How a rerun differs from the first run; by default not at all.
 struct SpawnOptions {
-  // In a process group of its own, without host core dumps, and not to outlive this process if that is killed: what it
-  // has started itself may, until somebody ends it.
+  // In a process group of its own, without host core dumps, and ended if this process is killed; its own children may
+  // survive that, until somebody ends them.
   bool apart = false;
   int input = -1;                // its standard input; -1: ours
   int output = -1;               // its standard output and error; -1: ours
-  std::string directory;         // where it starts, and from where its path is seen; empty: here
+  std::string directory;         // the folder in which it starts and its path is resolved; empty: this process's
   bool outlives = false;         // apart, but not killed with this process
   std::vector<int> inherited{};  // descriptors of ours that it has too, under the same numbers
 };
 
-// As waitpid() tells it.
+// As waitpid() returns it.
 session::ProcessEnd end_of(int status);
 
 // A process alone, which the caller reaps and ends. `environment` as execve takes it; its signal dispositions are those
@@ -88,8 +88,7 @@ class Target {
   // The target and what it has started, as far as that can still be seen: orphans count only with its variables, as
   // those of bystanders come to this process too.
   std::vector<pid_t> processes() const;
-  // Sends it to the target, its group, and processes().
-  // False: there was nobody.
+  // Sends it to the target, its group, and processes(). False: there was no such process.
   bool signal_all(int signal) const;
 
   // Reaps what has ended: the target and orphans that came to us. True once the target has ended.

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Daemons need not have come to the end of their own start any earlier.
+// Daemons may not have finished starting any earlier.
 constexpr auto kPatience = std::chrono::seconds(10);
 constexpr int kListening = 10;  // TCP_LISTEN, as /proc/net has it
 

@@ -52,7 +52,7 @@ void take_over(int signal, struct sigaction& before) {
 SignalRelay::SignalRelay() {
   was_interrupted = 0;
   if (::pipe2(wake_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
-    // Without a pipe nobody would learn of signals: they keep their actions.
+    // Without a pipe signals could not be noticed: they keep their actions.
     wake_pipe = {-1, -1};
     took_over = false;
     return;

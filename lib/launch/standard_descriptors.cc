@@ -12,7 +12,7 @@ void occupy_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     // A filter may refuse to say.
     if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
-    // /dev/null would swallow what cannot be said, and is not everywhere. The lowest free number is this one.
+    // /dev/null would swallow error messages, and does not exist everywhere. The lowest free number is this one.
     const int taken = ::open("/", O_PATH | O_CLOEXEC);
     if (taken > descriptor) ::close(taken);
   }

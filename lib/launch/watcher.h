@@ -1,5 +1,5 @@
-// Waits for freezes in the arena on a thread of its own and wakes the launcher's loop at each. Where there is no room
-// for that thread, the loop finds them when it comes round.
+// Waits for freezes in the arena on a thread of its own and wakes the launcher's loop at each. If that thread cannot be
+// started, the loop finds them in its next round.
 #pragma once
 
 #include <atomic>

@@ -29,7 +29,7 @@ struct Access {
   bool exact = false;       // false: this is where a kernel was pointed to, and how far it goes from there is not known
   std::uint8_t thread = 0;  // that issued it, and when
   // The kernel was given an address below too, in the same memory, of which this may be the end; or it was given this
-  // one on another stream as well, so that each launch may have a part of its own.
+  // one on another stream as well, so that each launch may use its own part.
   bool may_end = false, may_be_base = false;
   std::uint64_t ticks = 0;
   // Whose it is. A graph's node: 1 + its index.

@@ -477,7 +477,7 @@ void Feed::memory_freed(const std::byte* record, bool has_stream, StreamNumber s
     // It stays known until its addresses are used again, because others may still use it.
     return;
   }
-  // For memory that came in a stream's order the driver waits for nobody.
+  // For stream-ordered memory the driver does not wait.
   const bool ordered = at != memory_.end() && at->second.kind == wire::allocation::Kind::ordered;
   if (wire::load(record, race::kWord2) != 0 && !ordered) {
     order_.context_seen(context_uid(static_cast<std::uint32_t>(wire::load(record, race::kWord1))));

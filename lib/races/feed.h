@@ -60,7 +60,7 @@ class Feed : public session::RingReader {
     std::uint64_t created = 0;
     StreamNumber number = 0;
     bool is = false;
-    bool sure = false;  // since then nothing was lost that would tell of another
+    bool sure = false;  // nothing was lost since then that could show another
   };
   struct Word {
     std::uint64_t value;

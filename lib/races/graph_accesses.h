@@ -17,7 +17,7 @@ struct Graph {
   std::uint64_t order = 0;                             // wire::race::GraphOrder
   std::vector<bool> in_child;  // nodes of a graph within, ordered by way of the node that holds it
   bool looked_into = false;
-  std::size_t parts = 0;  // that were told of: nodes, edges, accesses
+  std::size_t parts = 0;  // that were reported: nodes, edges, accesses
 };
 
 // Whether neither of two nodes comes before the other.

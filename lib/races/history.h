@@ -48,9 +48,9 @@ class History {
   void meet(const Access& a, const Access& b) {
     if (touches(a, b)) compare(a, b);
   }
-  // The memory is new: who used it before has nothing to do with who does now.
+  // The memory is new: earlier uses have nothing to do with later ones.
   void forget(std::uint64_t begin, std::uint64_t bytes);
-  // Something was not seen.
+  // Records were lost.
   void forget_all();
 
   // Judges again the pairs whose kernels' use of the memory was not known; at last, they stay unknown.
@@ -64,7 +64,7 @@ class History {
   std::uint64_t unlisted() const { return unlisted_; }  // pairs for which there was no room
   std::uint64_t forgotten() const {
     return forgotten_;
-  }                                                     // accesses dropped for want of room that others might have met
+  }                                                     // accesses dropped for lack of room that others might have met
   std::uint64_t unjudged() const { return unjudged_; }  // so many such pairs in all
   std::size_t size() const { return accesses_; }
 

@@ -20,7 +20,7 @@ namespace cudadiag::races {
 
 struct StreamTraits {
   std::uint64_t handle = 0;   // as the program passes it
-  std::uint32_t context = 0;  // any number that tells contexts apart
+  std::uint32_t context = 0;  // any number that distinguishes contexts
   bool legacy = false;        // the default stream that waits for the blocking streams of its context, and they for it
   bool blocking = true;
 };
@@ -40,7 +40,7 @@ class Order {
   void event_made(std::uint64_t event);
   void event_gone(std::uint64_t event) { events_.erase(event); }
   void event_recorded(std::uint64_t event, StreamNumber stream);
-  // If nobody was seen to make or record the event (another process did, for example), its order is not known.
+  // If no call was seen that made or recorded the event (another process did, for example), its order is not known.
   void event_waited(std::uint64_t event, StreamNumber stream);
   void event_seen(std::uint64_t event);  // by the host, to be over
 
@@ -101,7 +101,7 @@ class Order {
     Moment at = 0;
   };
 
-  // The value that a word was given, and by whom. No value: one that nobody waits for.
+  // The value that a word got, and which operation wrote it. No value: one that nothing waits for.
   struct Written {
     Point point;
     StreamNumber stream = 0;

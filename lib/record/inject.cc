@@ -54,7 +54,7 @@ Options read_options() {
   Options options;
   if (const char* window = getenv(wire::environment::kWindow)) options.window = window;
   const char* pass = getenv(wire::environment::kPass);
-  // In the first run only where the user watches a line.
+  // In the first run only if the user watches a line.
   options.hook = (pass != nullptr && strcmp(pass, "confirm") == 0) || getenv(wire::environment::kValues) != nullptr;
   const char* text = getenv(wire::environment::kRecord);
   if (text == nullptr) return options;
@@ -186,7 +186,7 @@ bool own_this_process() {
   }
 }
 
-// The driver's calls inside a runtime call say what it does: of most it is only known that they last.
+// The driver's calls inside a runtime call say what it does: for most calls only their duration matters.
 [[gnu::hot, gnu::noinline]] void runtime_call(Recorder& recorder, ThisThread& self, CUpti_CallbackId id,
                                               const CUpti_CallbackData& call, std::uintptr_t frame) {
   if (call.callbackSite == CUPTI_API_ENTER) {
@@ -212,8 +212,8 @@ bool own_this_process() {
   }
 }
 
-// Our own questions about a kernel can be what loads its module, and Python code of ours can be where the collector
-// finds garbage of the program's, which ends what it owns.
+// Our own queries about a kernel can load its module; and while Python code of ours runs, the garbage collector can
+// destroy objects of the program's, and with them streams and contexts.
 [[gnu::noinline]] void see_on_the_side(Recorder* recorder, ThisThread& self, CUpti_CallbackDomain domain,
                                        CUpti_CallbackId id, const void* data) {
   if (recorder == nullptr) {

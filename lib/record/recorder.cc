@@ -285,7 +285,7 @@ void Recorder::finish_wait(ThreadState& thread, std::uint32_t id, const CallRule
 // ---- other callbacks: contexts and streams that end, modules that are loaded and unloaded
 
 void Recorder::resource(ThreadState* thread, std::uint32_t id, const CUpti_ResourceData& data, std::uintptr_t frame) {
-  // A program that cleans up after its failure takes nothing out of the picture.
+  // A program that cleans up after its failure removes nothing from the recording.
   if (operations_.frozen()) return;
   switch (id) {
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING: {

@@ -1,6 +1,5 @@
-// The recorder of one process: owns the area and everything that writes to it, and hands each of CUPTI's callbacks to
-// the part whose business it is. One object, made inside cuInit, never destroyed: threads may be inside it when the
-// process ends.
+// The recorder of one process: owns the area and everything that writes to it, and routes each of CUPTI's callbacks to
+// its part. One object, made inside cuInit, never destroyed: threads may be inside it when the process ends.
 //
 // All methods run on the target's threads, inside its calls into CUDA. They do not throw, allocate on the launch path,
 // print, or wait for anything but the recorder's own short locks. A `thread` that they are given may be null: a thread
@@ -55,7 +54,7 @@ class Recorder {
   // False: there is nowhere to record to. Everything else that fails leaves a note and a disabled area.
   bool start(CUpti_CallbackFunc callback, const Options& options);
 
-  // What few launches need is cold and not inlined, here and in the parts.
+  // Work that few launches need is cold and not inlined, here and in the parts.
   [[gnu::hot]] void enter_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                                       std::uintptr_t frame);
   [[gnu::hot]] void leave_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
@@ -106,7 +105,7 @@ class Recorder {
   bool start_in_child(const forks::Origin& origin);
   void refused_in_child(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
 
-  // Looks for what takes a file: a program may forbid files before its first launch.
+  // Does the work that needs a file: a program may forbid files before its first launch.
   [[gnu::noinline]] ThreadState* acquire_thread();
   void release_thread(ThreadState& thread) {
     if (!operations_.frozen()) operations_.streams().thread_ended(thread.tid);

@@ -19,15 +19,15 @@ struct alignas(64) ThisThread {
   bool told;                 // by the driver, of the call that goes on (driver_log.h)
   const char* runtime_call;  // the runtime call around the current driver call; null: none
   std::uint64_t runtime_error;    // serial of the error recorded inside that runtime call; 0: none
-  std::uint64_t entered;          // ticks at ENTER of its call on memory, where it has no ring
+  std::uint64_t entered;          // ticks at ENTER of its call on memory, if it has no ring
   std::uint32_t looked_up;        // functions of the driver (runtimes.h)
   std::int32_t newest_looked_up;  // the newest version of these
-  std::uint32_t fork_site;        // of the fork() that goes on
+  std::uint32_t fork_site;        // of the fork() in progress
 };
 
 extern constinit thread_local ThisThread t_this;
 
-// False in a child of fork or clone, where the recorder is the parent's.
+// False in a child of fork or clone, whose recorder is the parent's.
 bool is_own_process();
 
 }  // namespace cudadiag::record

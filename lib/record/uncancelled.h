@@ -1,5 +1,5 @@
-// A thread that is to be cancelled ends in the next call that lets it (open, read, write, nanosleep). None of ours may
-// be that call: the program counts on going on until one of its own.
+// A cancelled thread ends in its next call that is a cancellation point (open, read, write, nanosleep). None of ours
+// may be that call: the program relies on reaching one of its own.
 #pragma once
 
 #include <pthread.h>

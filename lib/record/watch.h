@@ -1,4 +1,4 @@
-// Who tells the recorder of the program's calls: CUPTI, or hooks where CUPTI cannot or may not.
+// The source of the recorder's callbacks: CUPTI, or hooks if CUPTI cannot or may not be used.
 #pragma once
 
 #include <cupti.h>
@@ -18,7 +18,7 @@ enum class WatchBy { automatic, cupti, hooks };
 
 class Watch {
  public:
-  // Leaves notes and properties about it. False: nobody tells.
+  // Leaves notes and properties about it. False: there will be no callbacks.
   bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, WatchBy way);
 
   bool by_hooks() const { return by_hooks_; }

@@ -8,8 +8,8 @@
 
 namespace cudadiag::report {
 
-// "load of 4 bytes at 0x7f5b61a00000 by block 2,0,0 thread 512,0,0; 32 threads, all past the same end". `verbose` adds how
-// the parts of it are known.
+// "load of 4 bytes at 0x7f5b61a00000 by block 2,0,0 thread 512,0,0; 32 threads, all past the same end". `verbose` adds
+// how its parts are known.
 std::vector<std::string> access_lines(const diagnose::Finding& finding, bool verbose);
 
 }  // namespace cudadiag::report

@@ -1,5 +1,5 @@
-// The activity of a run between two looks at it: operations issued, at which lines and for which kernels, and
-// unfinished work.
+// The activity of a run between two readings: operations issued, at which lines and for which kernels, and unfinished
+// work.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct Activity {
   std::vector<StreamQueue> streams;  // most unfinished work first
 };
 
-// Looks again and again; names of lines are looked up once.
+// Reads again and again; names of lines are looked up once.
 class ActivityWatch {
  public:
   // The activity since the last call, or since the start at the first one.

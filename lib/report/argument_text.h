@@ -11,7 +11,7 @@ namespace cudadiag::report {
 // "idx int64 [8,512] cuda:0, min 0, max 30050, 3 too large"
 std::string argument_line(const diagnose::Argument& argument, const std::string& directory);
 
-// Those that prove the cause, at most three; with `verbose` all, those first.
+// The arguments that prove the cause, at most three; with `verbose` all, these first.
 std::vector<std::string> argument_lines(const diagnose::Finding& finding, const std::string& directory, bool verbose);
 
 }  // namespace cudadiag::report

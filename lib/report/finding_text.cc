@@ -95,7 +95,8 @@ class FindingText {
 
   std::string place(const diagnose::Location& location) const { return diagnose::place(location, directory_); }
 
-  // Error and line are never cut; what does not fit is taken from the function's name, of which little says nothing.
+  // Error and line are never cut; what does not fit is taken from the function's name, of which a few characters are
+  // useless.
   void title() {
     constexpr std::size_t kLeast = 8;
     diagnose::Location own = finding_.location;
@@ -122,7 +123,7 @@ class FindingText {
 
   const char* what() const { return finding_.location.line > 0 ? "line" : "function"; }
 
-  // "call 1,847 of this line", where the one call is known.
+  // "call 1,847 of this line", if the call is known.
   std::string which_call() const {
     if (finding_.launch && finding_.launch->graph_node) {
       const diagnose::NodeNumber& node = *finding_.launch->graph_node;
@@ -218,7 +219,7 @@ class FindingText {
     add("Forward", std::move(lines), 2, 0);
   }
 
-  // The library's line, where the one that leads is not on its thread's stack.
+  // The library's line, if the leading line is not on its thread's stack.
   void thread_start() {
     if (!finding_.thread_start) return;
     const char* how = finding_.thread_start->pool ? "as work that this line gave to a pool of threads"
@@ -305,7 +306,7 @@ class FindingText {
            ")";
   }
 
-  // The cause, where one is known; what the error means in general goes to -v then.
+  // The cause, if one is known; the general meaning of the error is then shown with -v.
   void why() {
     std::vector<std::string> lines = {base::printable(finding_.cause ? finding_.cause->text : finding_.text)};
     for (std::string& line : argument_lines(finding_, directory_, verbose_)) lines.push_back(std::move(line));

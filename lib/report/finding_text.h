@@ -11,8 +11,7 @@ namespace cudadiag::report {
 // "illegal memory access (700) in train.py:41, forward"; `directory` is what paths are shown relative to.
 std::string headline(const diagnose::Finding& finding, const std::string& directory);
 
-// `rerun_follows`: what only a rerun tells is not known yet.
-// `ranks`: of the job that it belongs to, where they are to be told.
+// `rerun_follows`: what only a rerun shows is not known yet. `ranks`: of its job, if they are to be shown.
 void add_finding(Page& page, const diagnose::Finding& finding, const std::optional<diagnose::RanksPart>& ranks,
                  const std::string& directory, bool verbose, bool rerun_follows);
 

@@ -102,7 +102,7 @@ Json of(const diagnose::PointedMemory& allocation) {
           {"freed", location_or_null(allocation.freed)}};
 }
 
-// JSON has no words for what is no finite number; the counts of them stand beside it.
+// JSON cannot express infinity and NaN; their counts are beside it.
 Json number_or_null(const std::optional<diagnose::Number>& number) {
   return number ? std::visit([](auto value) { return Json(value); }, *number) : Json(nullptr);
 }
@@ -396,7 +396,7 @@ std::string write_json(const diagnose::Diagnosis& report) {
                      {"ranks", report.ranks ? of(*report.ranks) : Json(nullptr)},
                      {"environment", environment(report)},
                      {"run", run(report)}};
-  // ASCII alone, so that a terminal has nothing to obey; bytes that are no UTF-8 become U+FFFD.
+  // Only ASCII, so that a terminal gets no control sequences; bytes that are not UTF-8 become U+FFFD.
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + '\n';
 }
 

@@ -11,8 +11,8 @@ namespace cudadiag::report {
 
 using causes::size_text;
 
-// Pointers among what the operation was given that lie in freed memory or past an end, unless the cause tells of them;
-// with `verbose` all of them in any case.
+// The operation's pointers that lie in freed memory or past an end, unless the cause names them; with `verbose`, all of
+// them.
 std::vector<std::string> wrong_pointer_lines(const diagnose::Finding& finding, const std::string& directory,
                                              bool verbose);
 // The answer of PyTorch's allocator, if it was asked.

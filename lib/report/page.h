@@ -30,7 +30,7 @@ enum class Topic {
 };
 
 struct Section {
-  std::string label;               // "Why"; empty: lines stand at the left edge
+  std::string label;               // "Why"; empty: lines are at the left edge
   std::vector<std::string> lines;  // each is shown whole or not at all, in as many rows as it takes
   std::size_t at_least = 1;        // lines that stay unless the page is very short
   int sacrifice = 0;               // the highest gives its lines up first
@@ -56,7 +56,7 @@ struct Page {
   std::vector<std::string> rows(const Section& section, std::string_view line) const;
 
   // Drops lines of the sections that can spare them until `limit` rows are kept; a section that lost some says "...".
-  // Where that is not enough, sections that sacrifice anything keep one line. Where that is not enough either, as some
+  // If that is not enough, sections that sacrifice anything keep one line. If that is not enough either, because some
   // sentence is longer than any of ours, the longest are cut.
   void fit(std::size_t limit);
   std::string print() const;

@@ -32,7 +32,7 @@ Section passes(const diagnose::Diagnosis& report) {
 Section others(const diagnose::Diagnosis& report) {
   Section section{"", {}, kOthersNamed + 1, 0, Ink::plain, Wide::wraps};
   std::size_t named = kOthersNamed;
-  // Races are each other's equals: whoever looks for them wants them all.
+  // All races matter equally: users who look for them want them all.
   for (const diagnose::Finding& finding : report.findings) named += finding.race ? 1 : 0;
   section.at_least = named + 1;
   for (std::size_t i = 1; i < report.findings.size(); ++i) {
@@ -73,7 +73,7 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   const auto bisect = [&](const char* options = "") {
     return diagnose::bisect_command(report.session, report.input_read, options);
   };
-  // Reruns can tell more where there was none yet. What the shell takes for a comment may be pasted along.
+  // Reruns can show more if there was none yet. Text that the shell takes for a comment may be pasted too.
   if (first_rerun && analyse::is_asynchronous(report.findings.front().kind) && report.findings.front().code != 0) {
     section.lines.push_back(
         base::printable(fmt::format("{}  # {} a rerun", bisect(), roughly(report.passes.front().seconds))));
@@ -104,7 +104,7 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
     section.lines.push_back(base::printable(
         fmt::format("cudadiag status {}  # all that was unfinished", diagnose::shell_word(report.session))));
   }
-  // An access whose line the GPU did not keep, where the reruns are done.
+  // An access whose line the GPU did not keep, if the reruns are done.
   const diagnose::Finding& first = report.findings.front();
   const bool sanitized = std::any_of(report.passes.begin(), report.passes.end(), [](const diagnose::PassLine& pass) {
     return pass.kind == session::PassKind::sanitize;

@@ -23,7 +23,7 @@ class RerunText {
   // `before`: the diagnosis without the reruns. `session`: how bisect names it, empty for the latest one.
   RerunText(diagnose::Diagnosis before, std::string session, TextOptions options);
 
-  // Between two reruns: the line that is proven, once. Empty: none is, or it was told.
+  // Between two reruns: the line that is proven, once. Empty: none is, or it was printed.
   std::string proof(const diagnose::Diagnosis& now);
   bool has_told_proof() const { return told_proof_; }
   // When the reruns are over.

@@ -36,7 +36,7 @@ std::string uri_path(std::string_view path) {
   return uri;
 }
 
-// Behind "file:", what follows two slashes is a host, from which an editor would fetch.
+// After "file:", two slashes are followed by a host, from which an editor would fetch.
 std::string_view without_leading_slashes(std::string_view path) {
   path.remove_prefix(std::min(path.find_first_not_of('/'), path.size()));
   return path;
@@ -155,7 +155,7 @@ class Writer {
     return all;
   }
 
-  // A rule is a cause where one is known, else the error.
+  // A rule is a cause if one is known, else the error.
   std::size_t rule(const diagnose::Finding& finding) {
     const std::string error = finding.name.empty() ? std::string(diagnose::word(finding.kind)) : finding.name;
     const std::string id = base::printable(finding.cause ? finding.cause->id : error);

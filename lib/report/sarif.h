@@ -1,5 +1,6 @@
 // The report as SARIF 2.1.0 (OASIS), which code scanning, review tools and editors read: one result a finding at its
-// true line, the other lines as related locations, the whole stacks. What it has no place for is in `properties`.
+// true line, the other lines as related locations, the whole stacks. Everything without a place in SARIF is in
+// `properties`.
 #pragma once
 
 #include <string>

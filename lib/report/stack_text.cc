@@ -20,7 +20,7 @@ struct Step {
 
 std::string line_text(int line) { return line > 0 ? fmt::format(":{}", line) : ""; }
 
-// The user's own, of which anything is known.
+// The user's own frames, if anything is known of them.
 bool is_step(const symbolize::NativeFrame& frame) {
   return frame.user && (!frame.file.empty() || !frame.function.empty());
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kFew = 4;  // operations of a stream, unless verbose
 constexpr std::size_t kStatusColumns = 30;
-constexpr std::size_t kHang = 4;  // what goes on in the next row
+constexpr std::size_t kHang = 4;  // what continues in the next row
 
 std::string times(const std::optional<double>& seconds) { return seconds ? diagnose::duration(*seconds) : "?"; }
 

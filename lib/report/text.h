@@ -15,9 +15,9 @@ struct TextOptions {
   Verbosity verbosity = Verbosity::normal;
   bool colour = false;
   int columns = 100;
-  bool say_clean = false;     // one sentence where there is no finding, as `cudadiag report` owes whoever asked
+  bool say_clean = false;     // one sentence if there is no finding, for `cudadiag report`
   std::size_t lines = 22;     // at most, unless verbose; below 80 columns as many more as the text needs there
-  bool suggest_rerun = true;  // among the next commands, where there was none yet; false: it is about to be made
+  bool suggest_rerun = true;  // among the next commands, if there was none yet; false: it is about to be made
 };
 
 // Empty when there is no finding, unless `say_clean` or `verbose` asks for more.

@@ -139,7 +139,7 @@ class Calculation {
       const std::string_view operand = parts_.values[at];
       const Word value = read(at);
       if (!value) return word({});
-      // What is taken away is added as its complement and one more: a carry says that nothing was borrowed.
+      // A subtraction adds the complement plus one: a carry means that nothing was borrowed.
       sum += negative(operand) ? (*value == 0 ? kMask + 1 : std::uint64_t{*value}) : std::uint64_t{*value};
     }
     sum += *carry;

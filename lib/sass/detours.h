@@ -16,7 +16,7 @@ class Detours {
   explicit Detours(const Program& program);
 
   struct Detour {
-    bool known = false;               // false: it calls functions, or leads where a table says
+    bool known = false;               // false: it calls functions, or jumps through a table
     std::vector<std::uint32_t> code;  // instructions that some threads may execute, any number of times
     std::uint32_t meets = kNone;      // where all that have not ended meet; kNone: nowhere
   };

@@ -41,7 +41,7 @@ std::optional<std::uint32_t> Evaluator::word(Slot slot, Moment moment) {
   const auto known = words_.find({slot, moment});
   if (known != words_.end()) return known->second;
   if (depth_ >= kDeepest) return std::nullopt;
-  words_[{slot, moment}] = std::nullopt;  // while it is computed: what is made of itself is not known
+  words_[{slot, moment}] = std::nullopt;  // while it is computed: a value made from itself is not known
   ++depth_;
   std::optional<std::uint32_t> value;
   if (stands_ != kNone && paths_.is_untouched(slot, moment, stands_)) value = kept(slot);

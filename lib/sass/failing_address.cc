@@ -158,7 +158,7 @@ class FailingAddress::Implementation {
     return is_wide() ? sum : sum & 0xffffffff;
   }
 
-  // That two registers are one number: 32 bits of it would be the same, or both come from one word of the parameters.
+  // Whether two registers hold one number: 32 bits of it are the same, or both come from one word of the parameters.
   bool is_pair(Evaluator& evaluator, std::uint32_t slot, std::uint32_t low, std::uint32_t high) const {
     if (high == (low >= 0x80000000 ? ~0u : 0u)) return true;
     const Base lower = evaluator.base(slot, {failing_}), upper = evaluator.base(slot + 1, {failing_});

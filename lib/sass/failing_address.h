@@ -35,8 +35,8 @@ struct LaunchState {
   bool clusters = false;  // several blocks form one
 };
 
-// What an address is a sum of, by the code alone: the words of the parameters, in bytes from their beginning, that are
-// added to it as they are.
+// The terms of an address, by the code alone: the words of the parameters, in bytes from their beginning, that are
+// added to it unchanged.
 struct Base {
   bool known = false;                  // false: it depends on the path, or on what is not followed
   std::vector<std::uint32_t> words{};  // sorted

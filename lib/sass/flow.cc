@@ -151,7 +151,7 @@ void Program::connect_one(std::uint32_t at, const Joints& joints) {
   if (is_any(code.base(), {"BRA", "JMP", "CALL", "WARPSYNC"})) {
     if (const auto* target = target_of(code)) next.push_back(*target);
   }
-  // Where a table says: it may be the beginning of any piece that nothing falls into.
+  // The target is in a table: it may be the beginning of any piece that nothing falls into.
   if (is_any(code.base(), {"BRX", "BRXU", "JMX", "JMXU"})) {
     next.insert(next.end(), joints.after_ends.begin(), joints.after_ends.end());
   }

@@ -15,7 +15,7 @@ namespace cudadiag::sass {
 // Instructions are identified by their index.
 class Program {
  public:
-  // Empty where the text is no code, or too much of it. The text must outlive this.
+  // Empty if the text is not code, or is too long. The text must outlive this.
   explicit Program(std::string_view text);
 
   bool empty() const { return code_.empty(); }

@@ -41,7 +41,7 @@ bool FollowedLaunch::follow() {
   return true;
 }
 
-// False: it takes too long, or leads where nothing is known.
+// False: it takes too long, or reaches code about which nothing is known.
 bool FollowedLaunch::follow(Part part) {
   for (;;) {
     if (++steps_ > kMostSteps || part.state.at >= code_.program.size()) return false;

@@ -39,7 +39,7 @@ class Instructions {
   struct Decoded {
     Rule rule = nullptr;          // null: it never happens
     std::uint32_t predicate = 0;  // kNone: always
-    std::uint32_t first = 0;      // of the operands that is no condition
+    std::uint32_t first = 0;      // of the operands that is not a condition
     std::uint32_t to = kNone;     // the register that it names
     std::uint32_t words = 1;      // registers that are moved at once
   };

@@ -9,9 +9,9 @@
 
 namespace cudadiag::sass {
 
-// Where an address in a kernel's code comes from: the offset of a word among the parameters; of an array of words that
-// is indexed, where it begins; chosen: by something that may be the same for all threads, so that one element alone may
-// be meant; shifted: something is added to the word, for every thread, that likely is not 0.
+// The source of an address in a kernel's code: the offset of a word among the parameters, or of an indexed array of
+// words. `chosen`: the index may be the same for all threads, so that only one element may be used. `shifted`:
+// something that is likely not 0 is added to the word, for every thread.
 struct Origin {
   std::uint32_t offset = 0;
   bool indexed = false, chosen = false, shifted = false;
@@ -26,7 +26,7 @@ struct CodeAccess {
   auto operator<=>(const CodeAccess&) const = default;
 };
 
-// A word of one launch that may hold an address of memory: all others hold none.
+// A word of one launch that may hold an address of memory; other words cannot.
 struct LiveWord {
   std::uint32_t offset = 0;
   std::uint32_t same = 0;  // the first one that holds the same address

@@ -37,7 +37,7 @@ std::optional<ConstantPlace> parse_constant(std::string_view operand);
 std::string_view address_in(std::string_view operand);
 
 // Registers are numbered: R0..R255, then UR0..UR255, then the first words of the stack, which are used like registers.
-// kNone for RZ, URZ and what is no register.
+// kNone for RZ, URZ and whatever is not a register.
 inline constexpr std::uint32_t kNone = ~0u;
 inline constexpr std::uint32_t kUniform = 256, kStack = 512, kStackWords = 256, kRegisters = kStack + kStackWords;
 // The register that an operand names: "-R11.reuse" is 11.

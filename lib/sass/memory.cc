@@ -112,7 +112,7 @@ void Instructions::note(const Halves& place, Mode mode) {
     if (!is_word(each) || value_of(each) % 8 != 0 || !std::binary_search(high.begin(), high.end(), upper)) continue;
     access.origins.push_back({value_of(each), is_indexed(each), is_chosen(each), (each & kShifted) != 0});
   }
-  // Where it may also be the word itself, that counts.
+  // If it may also be the word itself, that counts.
   const auto same_word = [](Origin a, const Origin& b) { return a.shifted = b.shifted, a == b; };
   std::sort(access.origins.begin(), access.origins.end());
   access.origins.erase(std::unique(access.origins.begin(), access.origins.end(), same_word), access.origins.end());
@@ -206,7 +206,7 @@ void Instructions::store_tensor(const Step& s) { note_tensor(s, Mode::write); }
 
 void Instructions::reduce_tensor(const Step& s) { note_tensor(s, Mode::atomic); }
 
-// Which of its operands are addresses, and which way the data go, is not looked into.
+// Which of its operands are addresses, and the direction of the data, are not analysed.
 void Instructions::escape(const Step& s) {
   for (const std::string_view operand : s.i.operands) {
     for (std::size_t at = 0; at < operand.size(); ++at) {
@@ -220,7 +220,7 @@ void Instructions::escape(const Step& s) {
   }
 }
 
-// An instruction of a later architecture: what describes memory, "desc[UR4][R2.64]", is all that is known of it.
+// An instruction of a later architecture: only its description of memory, "desc[UR4][R2.64]", is known.
 void Instructions::use_memory(const Step& s) {
   escape(s);
   forget_conditions(s);

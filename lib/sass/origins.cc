@@ -86,7 +86,7 @@ OriginSets::Id OriginSets::without_marks(Id id) {
   return number(std::move(out));
 }
 
-// A loop that adds to a place comes to no end by itself.
+// A loop that adds to a place does not end by itself.
 OriginSets::Set OriginSets::bounded(Set set) {
   const auto places = static_cast<std::size_t>(std::count_if(set.begin(), set.end(), is_place));
   const bool anywhere = !set.empty() && set.back() == kTop;

@@ -101,7 +101,8 @@ const Paths::Since& Paths::since(At stands) {
 
 bool Paths::can_stand(At stands) { return stands < program_.size() && since(stands).reachable; }
 
-// What may be executed from `moment` on, until the failing instruction; that itself, if it may have been before.
+// The instructions that may be executed from `moment` until the failing one; including that one, if it may have run
+// before.
 const std::vector<Paths::At>& Paths::until_failing(Moment moment) {
   const auto [found, made] = until_.try_emplace(moment);
   if (!made) return found->second;

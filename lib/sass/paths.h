@@ -5,8 +5,8 @@
 // instruction in a loop it is its latest execution before the failure that is meant; or, where it may have been executed
 // again since the one that matters, any: then the answer must hold for all of them.
 //
-// The hardware goes on for some time before it stops, but no thread passes an instruction that needs what the failing one
-// was to load: a path that would is none.
+// The hardware continues for some time before it stops, but no thread passes an instruction that needs what the failing
+// one was to load: a path that would is none.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 
 namespace cudadiag::session {
 
-// Empty: the system does not tell it.
+// Empty: the system does not give it.
 std::string host_name();
 
 }  // namespace cudadiag::session

@@ -1,4 +1,5 @@
-// Values of JSON documents that others may have written: what is absent, of another type or out of range is nothing.
+// Values of JSON documents that others may have written: a value that is absent, of another type or out of range is
+// nothing.
 #pragma once
 
 #include <cstdint>

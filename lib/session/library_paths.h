@@ -7,7 +7,7 @@
 
 namespace cudadiag::session {
 
-// Where nothing was said of the file or module: is it the user's by where it lies and what it is called?
+// For a file or module without a rule of the user's: is it the user's, judged by its place and name?
 bool is_python_file_of_users(std::string_view file);
 bool is_module_of_users(std::string_view path);
 
@@ -18,7 +18,7 @@ bool is_made_at_run_time(std::string_view file);
 // Written by a compiler at run time: Inductor's modules, in whatever folder, and what Triton keeps.
 bool is_generated(std::string_view path);
 
-// Whether the interpreter itself lies here: native frames from it on outwards say nothing that Python's do not.
+// Whether the interpreter itself lies here: native frames outside of it add nothing to Python's.
 bool is_interpreter(std::string_view module);
 
 // Anywhere below Python's own library folder or an installed package: `lib/python3.12/`, `site-packages/`, a zipped

@@ -131,7 +131,7 @@ Json witness_to_json(const std::optional<Witness>& witness) {
   return json;
 }
 
-// A session may come from elsewhere: a name that leads out of its folder is nobody's.
+// A session may come from elsewhere: a name that leads out of its folder is refused.
 std::string name_of(const Json& object, const char* key) {
   const std::string name = text_of(object, key);
   const bool inside = name != "." && name != ".." && name.find_first_of(std::string_view("/\0", 2)) == name.npos;
@@ -241,7 +241,7 @@ std::string write_manifest(const Manifest& manifest) {
                    {"gpu_processes", std::move(gpu_processes)},
                    {"code_rules", std::move(rules)}};
   add_hex(manifest, document);
-  // Arguments and folders are bytes, not text: what is no UTF-8 is replaced, never thrown about.
+  // Arguments and folders are bytes, not text: bytes that are not UTF-8 are replaced and never cause an exception.
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// manifest.json: what the launcher knows of a session, beside the areas. Format "cudadiag.session/1".
+// manifest.json: the launcher's knowledge of a session, beside the areas. Format "cudadiag.session/1".
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ std::string_view word(Deed deed);
 
 std::string write_manifest(const Manifest& manifest);
 
-// A member that is missing or of another type is left at its default; only text that is no manifest at all fails.
+// A member that is missing or of another type is left at its default; only text that is not a manifest at all fails.
 base::Result<Manifest> parse_manifest(std::string_view text);
 
 }  // namespace cudadiag::session

@@ -30,7 +30,7 @@ enum class CutShort {
   time_limit,
   first_race,
   issued_nothing,  // for longer than the first run ever had
-  asked_terminal,  // for something that nobody answers
+  asked_terminal,  // for input that nobody gives
   other,           // of a manifest that this program does not know
 };
 

@@ -24,7 +24,7 @@ int open_without_magic_links(const std::filesystem::path& file, int flags) {
   how.flags = static_cast<std::uint64_t>(flags);
   how.resolve = RESOLVE_NO_MAGICLINKS;
   const long opened = ::syscall(SYS_openat2, AT_FDCWD, file.c_str(), &how, sizeof how);
-  // Before Linux 5.6, and where a filter of system calls does not know it.
+  // Before Linux 5.6, or if a filter of system calls does not allow it.
   if (opened >= 0 || (errno != ENOSYS && errno != EPERM)) return static_cast<int>(opened);
 #endif
   const std::string plain = file.lexically_normal().string();

@@ -11,7 +11,7 @@
 namespace cudadiag::session {
 
 // The contents of a plain file of at most `most` bytes. Nothing for what is larger, a link, or a pipe or device, which
-// could keep whoever opens it waiting or never come to an end.
+// could block the reader or never end.
 std::optional<std::string> read_plain_file(const std::filesystem::path& file, std::uint64_t most);
 
 // Opens a file of the reader's that a session names: a source or a script. Follows links, for sources often lie behind

@@ -9,13 +9,13 @@
 
 namespace cudadiag::session {
 
-// Invalid, with errno set, where it is missing, a link or not a folder. `parent`: a descriptor, or AT_FDCWD.
+// Invalid, with errno set, if it is missing, a link or not a folder. `parent`: a descriptor, or AT_FDCWD.
 base::FileDescriptor open_plain_folder(int parent, const char* name);
 
 // Sorted by name, without "." and "..".
 std::vector<std::string> names_in(const base::FileDescriptor& folder);
 
-// The same as paths; empty where `folder` is a link.
+// The same as paths; empty if `folder` is a link.
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
 
 }  // namespace cudadiag::session

@@ -40,7 +40,7 @@ std::optional<bool> lives(const fs::path& session, const ProcessRecord& record) 
   for (std::string line; std::getline(maps, line);) {
     if (is_area(line, name, pid)) return true;
   }
-  // Reading them is refused only now where the process is somebody else's.
+  // Only here is reading them refused, if the process is somebody else's.
   return maps.bad() ? std::nullopt : std::optional(false);
 }
 

@@ -1,4 +1,4 @@
-// Whether a recorded process still lives, where no launcher can be asked.
+// Whether a recorded process still lives, if no launcher can be asked.
 #pragma once
 
 #include <filesystem>

@@ -71,7 +71,7 @@ struct GraphNode {
 };
 
 struct GraphChange {
-  std::uint32_t node = 0, site = 0;  // its index; the call that gave it the parameters that it has
+  std::uint32_t node = 0, site = 0;  // its index; the call that set its present parameters
 };
 
 struct GraphEdge {
@@ -151,7 +151,7 @@ struct Operation {
   wire::operation::MemoryOperation memory_operation = wire::operation::MemoryOperation::unknown;
   std::uint64_t destination = 0, source = 0;  // copies, memsets, prefetches: addresses; 0: none is named
   std::uint32_t graph = 0;                    // graph launches: id of a graph, as it was described
-  std::uint32_t graph_changed = 0;            // and of what it had become by then; 0: that
+  std::uint32_t graph_changed = 0;            // and of its state by then; 0: unchanged
   std::uint32_t replay = 0;                   // and which launch of it this was; 0: not known
   std::uint32_t graph_flags = 0;
   std::uint32_t graph_words = 0;  // 1 + index in ProcessRecord::graph_words of its first node's; 0: none
@@ -214,7 +214,7 @@ struct Stream {
   std::uint32_t marker_issued = 0;
   std::uint32_t marker = 0;          // value the GPU wrote; at the freeze if there was one, else the latest
   std::uint32_t host_completed = 0;  // likewise
-  // Ordinals up to `issued`, ascending, of calls that had not come to the driver: they stand for nothing in the queue.
+  // Ordinals up to `issued`, ascending, of calls that had not reached the driver: nothing in the queue belongs to them.
   std::vector<std::uint32_t> not_given;
 
   // Everything up to this ordinal is known to have finished.
@@ -255,7 +255,7 @@ struct FailedCall {
   std::uint64_t operation = 0;
   std::uint64_t started = 0;  // ticks; 0: not known
   Capture capture;
-  std::string explanation;    // the driver's own words; empty: it said none
+  std::string explanation;    // the driver's own words; empty: it gave none
   std::uint64_t of_call = 0;  // wire::error::kOfCall
 };
 
@@ -306,7 +306,7 @@ struct ProcessRecord {
   std::uint64_t events_unseen = 0;  // wire::area::kEventsUnseen
   bool sees_events_at(std::uint64_t ticks) const { return events_unseen == 0 || ticks < events_unseen; }
 
-  // Seconds since the first clock reading; 0 where the clock cannot be calibrated.
+  // Seconds since the first clock reading; 0 if the clock cannot be calibrated.
   double seconds(std::uint64_t ticks) const { return static_cast<double>(ticks - clock_start) * seconds_per_tick; }
   // Since the epoch, so that processes of one host compare.
   double unix_seconds(std::uint64_t ticks) const { return static_cast<double>(start_realtime) * 1e-9 + seconds(ticks); }
@@ -331,7 +331,7 @@ inline std::uint32_t changed_at(const ProcessRecord& record, const Operation& la
   return at != changed->changes.end() && at->node == node ? at->site : 0;
 }
 
-// Where the node was given what it had in this launch of its graph; 0: not known.
+// The site of the call that set the node's parameters in this launch of its graph; 0: not known.
 inline std::uint32_t site_at(const ProcessRecord& record, const Operation& launch, const Graph& graph,
                              std::uint32_t node) {
   const std::uint32_t changed = changed_at(record, launch, node);

@@ -29,10 +29,10 @@ enum class Property : std::uint8_t {
 };
 
 bool has(const ProcessRecord& record, Property property);
-// Empty: the process has not told it.
+// Empty: the process has not recorded it.
 const std::string& value_of(const ProcessRecord& record, Property property);
 
-// PCI bus id and name of a device, by the process's own number; empty: not told.
+// PCI bus id and name of a device, by the process's own number; empty: not recorded.
 const std::string& pci_bus_id(const ProcessRecord& record, std::size_t device);
 const std::string& device_name(const ProcessRecord& record, std::size_t device);
 

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 using std::chrono::hours;
 
 constexpr std::chrono::seconds kUnusedFor = hours(24);
-// A process on another machine shows nothing but what it wrote.
+// For a process on another machine, only its files can be seen.
 constexpr std::chrono::seconds kUnseenFor = hours(24);
 
 // The space that the folder takes on disk: areas are sparse, so their sizes say nothing.

@@ -90,7 +90,7 @@ struct Pass {
   ProcessEnd end;
   std::optional<double> failed_after;  // seconds from start to the first freeze
   std::string dump;                    // of a device pass: the GPU core dump in its folder; empty: none was written
-  std::optional<CutShort> cut_short;   // nothing: it ended by itself
+  std::optional<CutShort> cut_short;   // nothing: it was not ended early
   std::optional<Witness> debugger{};   // of a device pass: cuda-gdb over its dump
   std::vector<std::string> kernels{};  // of a sanitize pass: the kernels that were checked, mangled
   std::optional<Witness> replay{};     // of a confirm pass: the script that makes the failing call again
@@ -108,8 +108,7 @@ struct CodeRule {
   bool user = true;
 };
 
-// Another process on a GPU where this command had found no memory, as the driver's management library said when the
-// command had ended.
+// Another process on a GPU on which this command ran out of memory, as NVML listed it when the command had ended.
 struct GpuProcess {
   std::string device;  // its PCI bus id
   std::uint32_t pid = 0;
@@ -123,18 +122,19 @@ struct Manifest {
   std::string host;
   std::string started;  // ISO 8601, UTC
   std::vector<Pass> passes;
-  bool python_stacks = true, native_stacks = true;  // were to be recorded: in the reruns too, by which sites are known
+  bool python_stacks = true,
+       native_stacks = true;                 // were to be recorded: in the reruns too, because stacks identify sites
   std::string watch_by;                      // "cupti" or "hooks": as the user chose, for reruns too; empty: either
   std::map<std::uint32_t, ProcessEnd> ends;  // by pid: the process that was started, and orphans that were reaped
   std::vector<CodeRule> code_rules;          // of equally specific ones the later holds
   std::vector<GpuProcess> gpu_processes;
-  std::optional<double> hang;                 // seconds that nothing had moved when it was ended for that
+  std::optional<double> hang;                 // seconds without progress after which it was ended
   bool asked_to_end = false;                  // somebody asked the launcher to end it: at the terminal, say
   std::set<std::uint32_t> ended_before_hang;  // pids of processes that were no more by then
-  std::set<std::uint32_t> outlived_by;        // pids of processes that went on after the command, watched no longer
+  std::set<std::uint32_t> outlived_by;        // pids of processes that outlived the command and are no longer watched
   std::string unrecorded;                     // why the command was run without recording; empty: it was not
   bool input_read = false;                    // the command took from its standard input, a file or a pipe
-  bool whole = true;                          // false: processes were left out for want of room
+  bool whole = true;                          // false: processes were left out for lack of room
   std::vector<std::string> notes;  // launcher's own: injections that were replaced, folders that could not be written
 };
 
@@ -146,7 +146,7 @@ struct Session {
   // The processes of the reruns: element i belongs to manifest.passes[i + 1].
   std::vector<std::vector<Process>> reruns;
   std::vector<std::optional<Races>> rerun_races;  // likewise; nothing: they were not looked for
-  // False where something of the run is missing, or it still goes on: that nothing is found says nothing then.
+  // False: part of the run is missing, or it is still in progress; an empty result then proves nothing.
   bool whole = true;
 };
 

@@ -126,7 +126,7 @@ bool is_own_file(Level level, std::string_view name) {
   return false;
 }
 
-// Returns false where cudadiag makes no folder of this name.
+// Returns false if cudadiag makes no folder of this name.
 bool is_own_folder(Level level, std::string_view name, Level& inner) {
   if (level == Level::session && is_pass(name)) return inner = Level::pass, true;
   if (level == Level::python && name == "__pycache__") return inner = Level::python, true;

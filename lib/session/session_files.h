@@ -10,7 +10,7 @@ namespace cudadiag::session {
 // The code of a run of `cudadiag nans`, in the folder of its pass.
 inline constexpr const char* kPythonFolder = "python";
 
-// Areas of processes, by name; no file is opened. Empty where `folder` is a link.
+// Areas of processes, by name; no file is opened. Empty if `folder` is a link.
 std::vector<std::filesystem::path> areas_in(const std::filesystem::path& folder);
 
 // The folder holds a manifest with our schema, of any version, an area with our magic number, or the mark of a process

@@ -93,7 +93,7 @@ bool is_session(const fs::path& folder) {
   const std::string name = folder.filename().string();
   if (!is_session_name(name) || ::lstat(folder.c_str(), &status) != 0) return false;
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) return false;
-  // One that goes on may have nothing else yet.
+  // A session in progress may have nothing else yet.
   const bool begun =
       name.ends_with(kIncomplete) && open_plain_folder(AT_FDCWD, (folder / kRecordFolder).c_str()).valid();
   return begun || has_own_content(folder);

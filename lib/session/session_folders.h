@@ -23,8 +23,8 @@ struct Root {
 // ~/.local/state/cudadiag, and at last a private folder under the temporary directory.
 std::vector<Root> roots(const std::optional<std::filesystem::path>& output);
 
-// Those of them that sessions are looked for in. Where CUDADIAG_DIR names a folder that can be used, no other is: whoever
-// keeps the sessions of several jobs apart by it means only these.
+// Those of them in which sessions are looked up. If CUDADIAG_DIR names a usable folder, only that one: users separate
+// the sessions of several jobs by it.
 std::vector<Root> roots_to_read(const std::optional<std::filesystem::path>& output);
 
 inline constexpr const char* kIncomplete = ".incomplete";
@@ -32,7 +32,7 @@ inline constexpr const char* kLatest = "latest";
 inline constexpr const char* kManifest = "manifest.json";
 inline constexpr const char* kRaces = "races.json";
 inline constexpr const char* kSummary = "summary.json";  // what `cudadiag list` shows of it
-inline constexpr const char* kKept = "kept";             // empty: it is never removed by itself
+inline constexpr const char* kKept = "kept";             // empty: it is never removed automatically
 inline constexpr const char* kRecordFolder = "record";
 inline constexpr const char* kOutputFile = "output.txt";      // of a rerun, in its folder
 inline constexpr const char* kDebuggerFile = "cuda-gdb.txt";  // likewise: what the debugger printed of its dump
@@ -42,7 +42,7 @@ inline constexpr const char* kSanitizerFile = "compute-sanitizer.txt";
 // "20261121-101500-4711" or the same with ".incomplete".
 bool is_session_name(const std::string& name);
 
-// It has what a session has, whatever it is called and whoever owns it.
+// It has the contents of a session, whatever its name and owner.
 bool holds_recording(const std::filesystem::path& folder);
 
 // A session of this user, by its name and by what it holds, and not a link to something else.
@@ -58,7 +58,7 @@ std::pair<std::string, std::filesystem::file_time_type> age_of(const std::filesy
 std::vector<std::filesystem::path> sessions_in(const std::filesystem::path& root);
 std::vector<std::filesystem::path> sessions_in(const std::vector<Root>& roots);
 
-// Also what is somebody else's, even where it cannot be looked into, and what has another name; by name.
+// Also folders of other users, even unreadable ones, and folders with other names; sorted by name.
 std::vector<std::filesystem::path> recordings_in(const std::filesystem::path& folder);
 
 // Why no session can be created here; whether the folder is there already or not. Nothing: one can.
@@ -69,9 +69,10 @@ bool is_being_written(const std::filesystem::path& folder);
 
 // The name of a finished session, or the one that it will have.
 std::filesystem::path finished_name(const std::filesystem::path& folder);
-// Where a session of this finished name is now: under the name of an unfinished one while its run goes on.
+// The present folder of a session with this finished name: it has the name of an unfinished one while its run is in
+// progress.
 std::filesystem::path present_folder(const std::filesystem::path& folder);
-// Its run goes on under a launcher that writes it.
+// Its run is in progress, and a launcher writes it.
 bool run_goes_on(const std::filesystem::path& folder);
 
 // For a blank session without a launcher.

@@ -59,7 +59,7 @@ void leave_surplus_out(std::vector<fs::path>& files, Session& session) {
   files.resize(kMostAreas);
 }
 
-// Where somebody has put a link in the place of a folder, what it leads to is not the session's.
+// If somebody has put a link in the place of a folder, its target is not the session's.
 bool is_link(const fs::path& path) {
   std::error_code error;
   return fs::is_symlink(path, error);
@@ -96,7 +96,7 @@ std::optional<Races> read_races(const fs::path& file) {
   return text ? parse_races(*text) : std::nullopt;
 }
 
-// Also one whose launcher was killed, or that has none; but nothing is to be learnt from one that never began.
+// Also one whose launcher was killed, or that has none; but not one that never began.
 std::optional<fs::path> newest_begun(const fs::path& root) {
   std::error_code error;
   for (const fs::path& session : sessions_in(root)) {
@@ -218,7 +218,7 @@ base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::s
     for (const fs::path& place : places) {
       if (auto failure = unreadable(place)) return *failure;
       if (fs::is_directory(place, error)) return session_at(place);
-      // Named by a report that came while the run still went on.
+      // Named by a report that was made during the run.
       const fs::path incomplete = place.string() + kIncomplete;
       if (fs::is_directory(incomplete, error)) return incomplete;
     }
@@ -266,7 +266,7 @@ void read_reruns(Session& session) {
   }
 }
 
-// Nobody has finished the session: adds the reason. `has_areas`: something was recorded.
+// The session was not finished: adds the reason. `has_areas`: something was recorded.
 void describe_without_manifest(Session& session, bool has_areas) {
   const fs::path& folder = session.folder;
   const Unrecorded left = unrecorded_in(folder / kRecordFolder);

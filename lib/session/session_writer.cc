@@ -42,8 +42,8 @@ std::string session_name(std::uint32_t pid, std::int64_t unix_seconds) {
   return std::string(stamp) + "-" + std::to_string(pid);
 }
 
-// The folder that sessions lie in, made where it is missing. In a shared temporary folder one that somebody else owns is
-// refused: it is there to be found by us.
+// The folder that sessions lie in, made if it is missing. In a shared temporary folder, a folder that somebody else
+// owns is refused: it may be a trap.
 base::Result<base::FileDescriptor> open_root(const Root& root) {
   std::error_code error;
   fs::create_directories(root.folder.parent_path(), error);
@@ -72,7 +72,7 @@ void add_warning(Root& root, const std::string& more) {
   if (!more.empty()) root.warning = more + (root.warning.empty() ? "" : "; " + root.warning);
 }
 
-// As commands to paste are to name it. Behind a link, ".." leads elsewhere than it reads.
+// The path for commands to paste. After a link, ".." does not lead where it seems to.
 fs::path without_dots(const fs::path& folder) {
   const bool ascends = std::find(folder.begin(), folder.end(), "..") != folder.end();
   std::error_code error;

@@ -1,9 +1,9 @@
 // Writes one session's folder. It is "….incomplete" until finish(); its lock tells others that it is being written.
 //
-// The writer holds descriptors of the root, the session's folder and the pass's folder. It makes and replaces every file
-// relative to them and follows no link: whoever renames a folder, or puts a link in its place, has it write nowhere
-// else. Programs that get the folder by its name (the recorder where it finds no memory, the driver that writes a GPU
-// core dump, compute-sanitizer) have no such protection: root_exposure.h says when that matters.
+// The writer holds descriptors of the root, the session's folder and the pass's folder. It makes and replaces every
+// file relative to them and follows no link: renaming a folder, or putting a link in its place, does not redirect it.
+// Programs that get the folder by its name (the recorder where it finds no memory, the driver that writes a GPU core
+// dump, compute-sanitizer) have no such protection: root_exposure.h says when that matters.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class SessionWriter {
   static base::Result<SessionWriter> create(const std::vector<Root>& roots, std::uint32_t pid,
                                             std::int64_t unix_seconds);
 
-  // A finished session, to which reruns are to be added. Fails while somebody else writes it.
+  // A finished session, to which reruns will be added. Fails while another process writes it.
   static base::Result<SessionWriter> reopen(const std::filesystem::path& folder);
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -42,7 +42,7 @@ class SessionWriter {
   std::filesystem::path pass_folder() const { return folder_ / pass_; }
   const Root& root() const { return root_; }
 
-  // Copies [begin, end) of `file` as the area of process `pid`; `index` tells areas of one pid apart (a process that
+  // Copies [begin, end) of `file` as the area of process `pid`; `index` distinguishes areas of one pid (a process that
   // replaced itself by exec has two). Storing an index again replaces what was stored.
   std::optional<base::Error> store_area(std::size_t index, std::uint32_t pid, int file, std::uint64_t begin,
                                         std::uint64_t end);
@@ -51,7 +51,7 @@ class SessionWriter {
   // Makes this file of the session, or a new one in its place; whatever was there is not written through.
   // `file` lies below folder().
   std::optional<base::Error> store_text(const std::filesystem::path& file, std::string_view text);
-  // A new file in the folder of the pass; invalid, with errno set, where there is one already.
+  // A new file in the folder of the pass; invalid, with errno set, if it exists already.
   base::FileDescriptor create_file(const std::string& name) const;
   std::optional<base::Error> store_manifest(const Manifest& manifest);
   std::optional<base::Error> store_races(const Races& races);
@@ -59,7 +59,7 @@ class SessionWriter {
   std::optional<base::Error> store_live_place(const LivePlace& place, const Manifest& manifest);
   void drop_live_place();
 
-  // Whether what could not be stored last found no room.
+  // Whether the latest failure to store was for lack of room.
   bool lacks_room() const { return lacks_room_; }
 
   // Makes a folder for a rerun, "NAME" or "NAME-2" and so on, to which areas go from now on. Its name.

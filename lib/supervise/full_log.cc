@@ -11,7 +11,7 @@
 namespace cudadiag::supervise {
 namespace {
 
-// A ring of 4,096 records is full after some milliseconds at the fastest; who looks more often takes the target's cache
+// A ring of 4,096 records is full after some milliseconds at the fastest; reading more often takes the target's cache
 // lines away.
 constexpr std::chrono::microseconds kPause{300};
 // If the launcher is killed, the log lacks at most the operations of this time.

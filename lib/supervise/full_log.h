@@ -24,9 +24,9 @@ class FullLog {
 
   // Afterwards the files have everything that the target has issued and seen return so far.
   void catch_up();
-  // Takes the files away, as there is no room for them and for what is worth more; what is to be said of it, once.
+  // Removes the files, to make room for the rest of the session; returns the message for the user, once.
   std::vector<base::Error> give_up();
-  // The target has ended: what it has left is written too. Once; what went wrong meanwhile.
+  // The target has ended: writes the rest. Call it once; returns what went wrong.
   std::vector<base::Error> finish();
   // After finish(): operations that were overwritten before they could be read.
   std::uint64_t lost() const;

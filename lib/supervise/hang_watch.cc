@@ -16,7 +16,7 @@ namespace {
 
 enum class Life { runs, gone, stopped };
 
-// Stopped by a signal or held by a debugger; or gone, where its pid is that of another pid namespace too.
+// Stopped by a signal or held by a debugger; or gone, if its pid is also one of another pid namespace.
 Life life_of(std::uint32_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/status");
   Life life = Life::gone;

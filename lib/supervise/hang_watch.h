@@ -1,6 +1,6 @@
-// Notices that nothing moves any more in a run that has work on the GPU: no operation is issued, none ends, no call
-// that may block begins, for as long as the user has said. What errs here errs on silence: a run that only computes on
-// the host, that is stopped or under a debugger, or whose state cannot be told, does not hang.
+// Notices that a run with work on the GPU makes no progress for the given time: no operation is issued, none ends, and
+// no call that may block begins. In doubt it says nothing: a run that only computes on the host, is stopped or under a
+// debugger, or whose state is not known, does not count as hanging.
 #pragma once
 
 #include <chrono>

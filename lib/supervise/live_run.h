@@ -1,4 +1,5 @@
-// A run as another process sees it: while it goes on, by the memory that its launcher holds; else by its session.
+// A run as another process sees it: while it is in progress, in the memory that its launcher holds; afterwards in its
+// session.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +13,8 @@
 
 namespace cudadiag::supervise {
 
-// The run of this folder was not finished, as its launcher was killed. The recording goes with the launcher that holds
-// it; the program may continue.
+// The run of this folder was not finished, because its launcher was killed. The recording is lost with the launcher
+// that holds it; the program may continue.
 struct KilledRun {
   std::filesystem::path folder;
   session::LivePlace place;

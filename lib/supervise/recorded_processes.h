@@ -12,7 +12,7 @@
 
 namespace cudadiag::supervise {
 
-// Also of those that found no place there and wrote their own file into the pass's folder, where there is a writer;
+// Also of those that found no place there and wrote their own file into the pass's folder, if there is a writer;
 // `session` gets notes on what could not be read.
 std::vector<session::Process> read_processes(const launch::Arena* arena, const session::SessionWriter* writer,
                                              session::Session& session);
@@ -21,10 +21,10 @@ std::vector<session::Process> read_processes(const launch::Arena* arena, const s
 std::optional<std::string> note_on_unrecorded(const launch::Arena& arena, const session::SessionWriter* writer);
 
 // A sentence about those that could not be recorded for another reason, with what to do. Nothing: there are none, as
-// far as they could leave that somewhere.
+// far as they could leave a trace.
 std::optional<std::string> left_unrecorded(const launch::Arena* arena, const session::SessionWriter* writer);
 
-// Processes that have not said that they end, and have not ended.
+// Processes that have not ended and are not about to.
 std::vector<std::uint32_t> recording_processes(const launch::Arena& arena);
 
 // To the folder of the writer's current pass.

@@ -38,7 +38,7 @@ bool found_no_memory(const session::Process& process) {
                      [](const session::FailedCall& error) { return error.code == kOutOfMemory; });
 }
 
-// Who else is on the devices where a call found no memory. False: nobody is known.
+// Other processes on the devices on which a call ran out of memory. False: none is known.
 bool add_gpu_processes(const session::Session& session, std::vector<session::GpuProcess>& found) {
   std::set<std::string> devices;
   for (const session::Process& process : session.processes) {
@@ -86,7 +86,7 @@ void Recording::open_places(std::time_t now) {
   open_folder(now);
   if (refusal_) return;
   open_memory();
-  // Without it nobody can watch from outside, and those who try get a message.
+  // Without it other processes cannot watch the run; they print a message.
   if (arena_ && writer_) writer_->store_live_place(arena_->place(), manifest_);
 }
 
@@ -138,7 +138,7 @@ void Recording::choose_variables() {
   dropped_injection_ = launch::dropped_injection(path, options_.record);
   if (!dropped_injection_.empty()) manifest_.notes.push_back(dropped_injection_);
   launch::RecordOptions record_options = options_.record;
-  // Races are looked for while the target runs, and nobody reads its own files meanwhile.
+  // Races are looked for while the target runs, and files that it writes itself are not read then.
   if (!arena_) record_options.races = false;
   variables_ = launch::recording_variables(path,
                                            {arena_ ? arena_->path() : "", writer_ ? writer_->pass_folder() : "",

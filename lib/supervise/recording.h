@@ -53,7 +53,7 @@ class Recording {
   // `options` outlives this.
   explicit Recording(const RecordingOptions& options);
 
-  // Why the target must not be started: it was asked to keep the session where none can be kept.
+  // Why the target must not be started: the user asked for a session in a folder that cannot hold one.
   const std::optional<base::Error>& refusal() const { return refusal_; }
   // Why no session will be kept.
   const std::optional<base::Error>& obstacle_to_keeping() const { return no_session_; }
@@ -88,8 +88,8 @@ class Recording {
 
   // The session is what was recorded by now.
   void read();
-  // Likewise; there has been no progress for so many seconds, and the target is about to be ended: what it does from
-  // then on is not read.
+  // Likewise; there has been no progress for that many seconds, and the target is about to be ended: its later actions
+  // are not read.
   void read_hang(double seconds);
 
   // Before note_end().
@@ -98,12 +98,12 @@ class Recording {
   void add_races(session::Races races) { races_ = std::move(races); }
   // The target was ended from here, at this.
   void note_early_end(session::CutShort at) { manifest_.passes.front().cut_short = at; }
-  // Takes the GPU core dump that the target has left, where it was to leave one. Before note_end().
+  // Takes the GPU core dump of the target, if it was to write one. Before note_end().
   void take_own_dump(launch::SignalRelay& relay);
   // The target has ended, and the session is all that it recorded.
   void note_end(const RunEnd& end);
 
-  // Areas and manifest, as they are now. There must be a writer.
+  // Stores areas and manifest in their present state. There must be a writer.
   Stored store();
   // After note_end(): stores what is known now and finishes the session's folder.
   Stored store_last();
@@ -113,7 +113,7 @@ class Recording {
   void discard();
 
  private:
-  // The session's folder and the memory that targets record to, as far as they can be had.
+  // The session's folder and the memory that targets record to, as far as they could be made.
   void open_places(std::time_t now);
   void open_folder(std::time_t now);
   void open_memory();
@@ -130,7 +130,7 @@ class Recording {
   std::chrono::system_clock::time_point started_at_;
   session::Manifest manifest_;  // what the launcher itself knows; `session_` adds what was read
   session::Session session_;
-  std::optional<diagnose::SessionState> state_;  // of session_; nothing: nobody has asked since it was read
+  std::optional<diagnose::SessionState> state_;  // of session_; nothing: not asked for since it was read
   std::vector<launch::Variable> variables_;
   std::optional<launch::Arena> arena_;
   std::optional<session::SessionWriter> writer_;

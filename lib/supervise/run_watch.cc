@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 
 // The target's time for its own messages before the report comes in between.
 constexpr auto kCourtesy = std::chrono::seconds(1);
-// The time in which processes that the target has left may end after it, before they are said to go on.
+// The time in which processes that the target has left may end after it, before they are reported as continuing.
 constexpr auto kAftermath = milliseconds(500);
 // The time in which a program that hangs may end by itself once it is asked to.
 constexpr auto kGrace = std::chrono::seconds(2);

@@ -27,9 +27,9 @@ class RunListener {
 
   // A process froze, and has had a second for its own messages. True: the target is to be ended.
   virtual bool froze() = 0;
-  // The GPU has made no progress for so many seconds, and the target is about to be ended.
+  // The GPU has made no progress for that many seconds, and the target is about to be ended.
   virtual void hangs(double seconds) = 0;
-  // Not even SIGKILL ends the target: it is stuck inside the GPU's driver, and is left as it is.
+  // Not even SIGKILL ends the target: it is stuck inside the GPU's driver, and is left running.
   virtual void cannot_end() = 0;
   // Two operations race, and the target is about to be ended.
   virtual void races() = 0;

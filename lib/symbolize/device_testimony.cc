@@ -76,7 +76,7 @@ void read_sanitizer(const session::Session& session, const session::Pass& pass, 
   SanitizerTestimony& sanitizer = testimony.sanitizer.emplace();
   sanitizer.kernels = pass.kernels;
   sanitizer.log = evidence::sanitizer_log(evidence::read_log(session.folder / pass.folder / session::kSanitizerFile));
-  // It ends as the program does, which fails: only where it has counted nothing its end tells of itself.
+  // It ends as the program does, which fails: only if it has counted nothing does its end say something about it.
   if (sanitizer.log.errors) return;
   sanitizer.failed = session::how_it_failed(pass.end, std::string(word(pass.cut_short)));
   if (sanitizer.failed.empty()) sanitizer.failed = "it did not finish its log";
@@ -117,8 +117,7 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
   }
 }
 
-// Each process that the driver ended after a dump has one of its own. The first one that tells of a failure is read in
-// full.
+// Each process that the driver ended after a dump has one of its own. The first one with a failure is read in full.
 void read_own_dumps(const session::Session& session, DeviceTestimony& testimony) {
   constexpr std::size_t kMostRead = 64;
   session::Pass pass;

@@ -69,7 +69,7 @@ struct DeviceTestimony {
   std::map<std::uint32_t, DeviceFailure> of_first_run;
   std::string dump;         // the core dump that was read; empty: none was written
   bool unfinished = false;  // the driver said that it began to write one, and not that it was done
-  std::string unreadable;   // why the dump tells nothing: a sentence
+  std::string unreadable;   // why the dump shows nothing: a sentence
   std::string cut_short;    // why the pass was ended before its time
   std::optional<DeviceFailure> failure;
   std::vector<DeviceFailure> running;           // of a dump that was asked for: no exceptions, where most threads were

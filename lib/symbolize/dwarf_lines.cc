@@ -24,7 +24,7 @@ namespace {
 using Path = std::vector<Dwarf_Die>;  // functions around an address, outermost first
 
 // Entries of one unit that are looked at, and ranges of theirs beyond the first. Crafted ones can be each other's
-// children and siblings, or share their ranges, and so be come to again and again; real units stay below this.
+// children and siblings, or share their ranges, and so be visited again and again; real units stay below this.
 constexpr std::size_t kMostEntries = 2'000'000;
 
 const char* text_attribute(Dwarf_Die& die, unsigned name) {

@@ -31,7 +31,7 @@ class DwarfLines {
   enum class Folding { none, of_one_line, of_several_lines };
   Folding folding(std::uint64_t address, const std::vector<std::string>& names) const;
 
-  // A .dwo file that was wanted and not found; empty: none. Without it nobody knows what was inlined.
+  // A .dwo file that was wanted and not found; empty: none. Without it inlined calls are not known.
   const std::string& missing_file() const { return missing_file_; }
 
  private:

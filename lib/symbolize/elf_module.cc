@@ -72,8 +72,8 @@ int find_debug_file(Dwfl_Module* module, void**, const char*, Dwarf_Addr, const 
   return -1;
 }
 
-// Whether several functions lie there, of which nobody knows which one ran. Takes the frames out where those are not
-// all of one line. Without line information only names of C++, which has few aliases, tell it.
+// Whether several functions lie there, so that it is not known which one ran. Removes the frames if those are not all
+// of one line. Without line information only C++ names show this, because C++ has few aliases.
 bool is_folded(const DwarfLines& lines, std::uint64_t address, const std::vector<std::string>& names,
                std::vector<NativeFrame>& frames) {
   const DwarfLines::Folding folding = lines.folding(address, names);

@@ -9,12 +9,12 @@
 
 namespace cudadiag::symbolize {
 
-// In seconds since the epoch; nothing where there is no such plain file.
+// In seconds since the epoch; nothing if there is no such plain file.
 std::optional<double> time_written(const std::string& file);
 
 // Both are false if the time of the file or of the process is not known, or there is no such file.
 bool written_since_start(const std::string& file, const session::ProcessRecord& record);
-// After the last that was heard of the process.
+// After the latest record of the process.
 bool written_since_end(const std::string& file, const session::ProcessRecord& record);
 
 // Python keeps a script's name as it was typed: that is found in the folder that the process ran in.

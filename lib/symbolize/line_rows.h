@@ -18,7 +18,7 @@ struct LineRow {
 
 // The rows for `address` in the line program at the beginning of `lines` (DWARF 2 to 5), whatever begins at 0 left out:
 // of each sequence that covers it, of which there are several where the linker folded functions of identical code.
-// Empty where the program cannot be right.
+// Empty if the program cannot be right.
 std::vector<LineRow> rows_at(evidence::Bytes lines, std::uint64_t address);
 
 }  // namespace cudadiag::symbolize

@@ -13,7 +13,7 @@ bool is_cell_of_magic(std::string_view file);
 // "cell In[3]" for `<ipython-input-3-0a1b>`, "cell ipykernel_12/345.py" for what a kernel calls its cells; else empty.
 std::string cell_name(std::string_view file);
 
-// Why no source can be shown of it; empty where the file itself should be there.
+// Why no source can be shown of it; empty if the file itself should be there.
 std::string why_no_source(std::string_view file);
 
 }  // namespace cudadiag::symbolize

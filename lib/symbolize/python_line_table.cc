@@ -47,7 +47,7 @@ int line_in_lnotab(const session::Code& code, std::int64_t offset) {
     if (!delta) break;
     line += as_signed(*delta);
   }
-  // The last line reaches to the code's end, but of a table that was cut nobody knows it.
+  // The last line reaches to the code's end, but in a table that was cut this is not known.
   return code.line_table.size() < wire::intern::kLongestLineTable ? checked_line(line) : 0;
 }
 

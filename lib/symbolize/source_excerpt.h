@@ -28,8 +28,8 @@ class WithheldSources {
   bool before_;
 };
 
-// A line of code without the comment at its end, which begins with `mark` ("#", "//"). One inside of a string of its
-// own line is none.
+// A line of code without the comment at its end, which begins with `mark` ("#", "//"). A mark inside a string is not
+// one.
 std::string without_comment(std::string_view line, std::string_view mark);
 
 }  // namespace cudadiag::symbolize

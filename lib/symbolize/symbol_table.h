@@ -16,7 +16,7 @@ class SymbolTable {
   SymbolTable(Elf* elf, Elf* debug_file);
 
   // Linkage names of the function around `address`, without the suffixes of optimisers, the best one first; empty if
-  // none covers it. Of names that read the same, as those of constructors do, one.
+  // none covers it. One of several names that read the same, as constructors' do.
   std::vector<std::string> names_at(std::uint64_t address) const;
 
  private:

@@ -75,7 +75,7 @@ std::vector<PythonFrame> python_frames(const session::ProcessRecord& record, std
 
 }  // namespace
 
-// Where there is no build-id, its time tells a file that was built after the run.
+// Without a build-id, its time reveals a file that was built after the run.
 ElfModule& Symbolizer::State::module(const session::ProcessRecord& record, const session::Module& recorded) {
   const bool later = recorded.build_id.empty() && written_since_end(recorded.path, record);
   const std::string id = later ? "of another build" : recorded.build_id;
@@ -181,7 +181,7 @@ void Symbolizer::State::note_unknown(const std::string& module) {
   note(module + " " + why_unknown(module) + ": its functions and lines are not known");
 }
 
-// Only of the user's innermost module: that is the one worth building again.
+// Only for the user's innermost module: rebuilding another one would not help.
 void Symbolizer::State::note_missing_lines(const SourceStack& stack) {
   const auto frame = std::find_if(stack.native.begin(), stack.native.end(), [](const auto& f) { return f.user; });
   if (frame == stack.native.end()) return;

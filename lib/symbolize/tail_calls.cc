@@ -34,9 +34,9 @@ Start definition_of(const std::string& name, const std::vector<ElfModule*>& firs
   return only;
 }
 
-// Whether a call to an unknown function must have gone to a function of the user's. Nobody has the address of a stub.
-// The address of cudaFree may have been handed to anybody, except to those who find exported functions by name: the
-// functions of a static runtime are not exported.
+// Whether a call to an unknown function must have gone to a function of the user's. The address of a stub is never
+// handed out. The address of cudaFree may be known to any code, except to code that finds exported functions by name:
+// the functions of a static runtime are not exported.
 bool calls_users_function(const PhysicalFrame& inner, const PhysicalFrame& outer, bool described,
                           std::string_view kernel) {
   if (outer.module == inner.module && !described) return false;  // may be a plain call to `inner`

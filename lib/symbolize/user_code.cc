@@ -38,8 +38,8 @@ std::string_view kernel_of_stub(const NativeFrame& frame) {
   return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : std::string_view{};
 }
 
-// Whether the runtime was asked for the launch: only then can nvcc's host side of the kernel stand around it. Who calls
-// the driver may give a function of his own the kernel's name.
+// Whether the runtime was asked for the launch: only then can nvcc's host side of the kernel be around it. A program
+// that calls the driver may have its own function with the kernel's name.
 std::string_view name_of_host_side(const std::vector<NativeFrame>& native, std::string_view kernel) {
   const bool by_runtime = std::any_of(native.begin(), native.end(), [](const NativeFrame& frame) {
     return is_device_stub(frame) || contains_any(unqualified(frame.function), {"cudaLaunch"}) ||

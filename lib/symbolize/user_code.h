@@ -11,26 +11,26 @@
 
 namespace cudadiag::symbolize {
 
-// The rule, with what the user said of certain files and folders. The most specific path that holds the file decides,
-// of equal ones the last; without any, where the file lies and what it is called.
+// The rule, with the user's options for certain files and folders. The most specific path that contains the file
+// decides, and of equal ones the last; otherwise the file's place and name.
 class UserCode {
  public:
   UserCode() = default;
-  // `interpreters`: folders in which the interpreters of the processes stand; what packages install there starts them.
+  // `interpreters`: folders of the processes' interpreters; what packages install there starts them.
   explicit UserCode(std::vector<session::CodeRule> rules, std::vector<std::string> interpreters = {});
 
   // Not the standard library, installed packages, frozen or generated code. `<string>`, `<stdin>` and notebook cells
   // are the user's.
   bool python(std::string_view file) const;
   bool python(const PythonFrame& frame) const;
-  // It may be a library's as well, and the user said nothing of it.
+  // It may also be a library's, and no option of the user's names it.
   bool made_at_run_time(const PythonFrame& frame) const;
 
   // Not system, CUDA or framework libraries, the interpreter or the recorder. The interpreter, CUDA and the recorder
   // never are, whatever was said.
   bool module(std::string_view path) const;
-  // Below /usr/local/lib, or in the folder of libraries beside an interpreter's own, as conda installs them, and the
-  // user said nothing of it: without line information that is not what its user works on.
+  // Below /usr/local/lib, or in the folder of libraries beside an interpreter's own, as conda installs them, and no
+  // option names it: without line information it is not what the user works on.
   bool is_installed(std::string_view module) const;
   // By the source file of the code, else by its module.
   bool native(const NativeFrame& frame) const;
@@ -47,7 +47,7 @@ class UserCode {
 bool is_launch_code(const NativeFrame& frame, std::string_view kernel);
 
 // How many of the innermost frames are the recorder's, CUDA's and nvcc's for a launch, and of which kernel if nvcc's
-// name it; otherwise that is `launched`, or empty where the driver was called directly: nvcc has nothing there then.
+// name it; otherwise that is `launched`, or empty if the driver was called directly, without code of nvcc's.
 struct LaunchFrames {
   std::size_t count = 0;
   std::string kernel;
@@ -56,7 +56,8 @@ LaunchFrames launch_frames(const std::vector<NativeFrame>& native, std::string_v
                            const UserCode& code = {});
 
 // Sets `user` in every frame. `kernel` is the mangled name of the launched kernel, empty if none: nvcc gives the host
-// function that launches a kernel that kernel's own name and the line of its definition, which nobody calls a launch.
+// function that launches a kernel that kernel's own name and the line of its definition, which is not the line of the
+// launch.
 void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCode& code = {});
 
 // The marks decide, except that a frame which is the host side of `kernel` never leads.

@@ -180,7 +180,7 @@ inline constexpr Field<std::uint64_t, 144> kWaits;  // operations that a rerun w
 // exit handlers do afterwards may still change its end.
 inline constexpr Field<std::uint32_t, 184> kExitStatus;
 
-// Since when events may stand for something that no record shows, because other processes record them, or a thread
+// Since when events may refer to something that no record shows, because other processes record them, or a thread
 // without a ring destroys them; ticks; 0: never.
 inline constexpr Field<std::uint64_t, 192> kEventsUnseen;
 

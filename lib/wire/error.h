@@ -87,7 +87,7 @@ inline constexpr Field<std::uint32_t, 128> kExplanation;  // intern id of a stri
 // had worked: serial of that call's record. Else 0: the call itself failed.
 inline constexpr Field<std::uint32_t, 132> kOfCall;
 
-// For an allocation that failed for want of memory: the device's memory at that moment. Both 0: not asked.
+// For an allocation that ran out of memory: the device's memory at that moment. Both 0: not asked.
 inline constexpr Field<std::uint64_t, 136> kDeviceFree;
 inline constexpr Field<std::uint64_t, 144> kDeviceTotal;
 

@@ -92,7 +92,7 @@ inline constexpr std::uint16_t kTruncated = 0x8000;
 
 enum ArgumentFlag : std::uint32_t {
   kCut = 1,     // there are more parameters, or bytes, than were kept
-  kBuffer = 2,  // the driver did not tell the layout: one piece with all of them
+  kBuffer = 2,  // the driver did not give the layout: one piece with all of them
 };
 
 inline constexpr Field<std::uint32_t, 0> kSize;

@@ -92,7 +92,7 @@ constexpr bool can_stand(Kind kind) {
 
 enum Flag : std::uint8_t {
   kReturned = 1,       // EXIT was seen; kResult holds
-  kCaptured = 2,       // issued into a capture: it became a graph node and has no ordinal, but for a wait that brought
+  kCaptured = 2,       // issued into a capture: it became a graph node and has no ordinal, except a wait that brought
                        // its stream into the capture, whose ordinal stands for nothing in the stream's queue
   kContended = 4,      // another thread was inside a call on the same stream: its ordinal may be off by the overlap
   kBlocking = 8,       // the call returned only after the operation had finished
@@ -164,10 +164,10 @@ inline std::uint64_t bytes_of(const std::byte* record) {
 inline constexpr Field<std::uint64_t, 32> kArgument;
 
 // Event syncs, whose kTicks is when the call returned.
-inline constexpr Field<std::uint64_t, 40> kBegan;  // ticks at ENTER; 0: not told
+inline constexpr Field<std::uint64_t, 40> kBegan;  // ticks at ENTER; 0: not known
 
 // Event records and event waits.
-inline constexpr Field<std::uint64_t, 40> kReturnedAt;  // ticks at EXIT; 0: not told
+inline constexpr Field<std::uint64_t, 40> kReturnedAt;  // ticks at EXIT; 0: not known
 constexpr bool has_returned_at(Kind kind) { return kind == Kind::event_record || kind == Kind::event_wait; }
 
 // Memory operations.
@@ -185,7 +185,7 @@ inline constexpr Field<std::uint32_t, 48> kGraphWords;
 enum GraphFlag : std::uint8_t {
   kGraphAltered = 1,    // nodes were given other kernels or dimensions, or switched off, after the graph was described
   kGraphRepointed = 2,  // nodes were given other parameters: what was told before of their pointers may not hold
-  kGraphUntold = 4,     // by which call is not told of all of them
+  kGraphUntold = 4,     // for some of them it is not known by which call
 };
 
 // PyTorch's autograd numbers the nodes of a thread's graph as they are made, and makes an operator's node just before

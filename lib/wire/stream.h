@@ -33,7 +33,7 @@ enum class State : std::uint32_t { free = 0, live = 1, destroyed = 2 };
 enum Flag : std::uint32_t {
   kLegacy = 1,       // the default stream that waits for all blocking streams
   kPerThread = 2,    // a per-thread default stream: kThreadTid says whose
-  kNonBlocking = 4,  // made not to wait for the legacy stream; not told where a capture went on when it was met
+  kNonBlocking = 4,  // made not to wait for the legacy stream; not known if it was first met during a capture
 };
 
 inline constexpr Field<std::uint32_t, 0> kState;

@@ -14,7 +14,7 @@ def every_variable_is_in_the_man_page(machine):
     assert "CUDADIAG_PASS" in named, named
     page = (ROOT / "man/cudadiag.1").read_text()
     described = re.findall(r"^\.B (CUDADIAG_[A-Z_]+)$", page.partition(".SH ENVIRONMENT")[2], re.MULTILINE)
-    # That one is a macro of the build.
+    # CUDADIAG_VERSION is a macro of the build.
     expect(sorted(described), sorted(named - {"CUDADIAG_VERSION"}), "variables in cudadiag(1), each once")
 
 

@@ -69,7 +69,7 @@ def list_says_what_failed_where_and_keeps_what_it_has_read(machine):
     # Only the manifest says whether the finding is to be made anew.
     folder = machine.state / "cudadiag" / other["name"]
     shutil.rmtree(folder / "record")
-    # Of two sessions of one second, a change to its folder makes it the newer one.
+    # If two sessions began in the same second, the one whose folder changed last is the newer one.
     def row():
         (found,) = [each for each in machine.cudadiag("list").stdout.splitlines() if "programs/ten_launches.py" in each]
         return found

@@ -12,7 +12,7 @@ using namespace cudadiag::sass;
 
 namespace {
 
-// Of a thread that has stopped there. Without registers, all has to be computed.
+// The state of a thread that has stopped there. If its registers are not known, all has to be computed.
 LaneState lane_at(std::uint32_t stands, bool known) {
   LaneState lane;
   lane.stands = stands;

@@ -25,7 +25,7 @@ CUcontext current_context();
 std::vector<CUcontext>& context_stack();
 void set_driver_ready(bool ready);
 
-// Null where the handle is of no live stream; 0, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD are understood. Mutex held.
+// Null if the handle is of no live stream; 0, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD are understood. Mutex held.
 CUstream_st* stream_of(CUstream handle, bool per_thread);
 
 // Resource callbacks are kept until the thread holds no lock, at the latest until the call's end.

@@ -1,4 +1,4 @@
-// One file for an issue tracker: the report, versions and the program's script, without what is nobody else's business.
+// One file for an issue tracker: the report, versions and the program's script, without private data.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace cudadiag::command {
 
-// `file` empty: a name after the session's, in the current folder. What goes in is listed on standard error first. The
-// exit status.
+// `file` empty: a name made from the session's, in the current folder. Lists the contents on standard error first.
+// Returns the exit status.
 int write_bundle(const session::Session& session, const diagnose::Diagnosis& report, std::string file,
                  bool with_inputs);
 

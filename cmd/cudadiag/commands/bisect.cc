@@ -46,10 +46,10 @@ struct BisectOptions {
   report::Verbosity verbosity = report::Verbosity::normal;
   supervise::RerunOptions rerun;
   std::optional<analyse::Reach> reach;
-  // One of these sets by hand what is waited for.
+  // Each of these chooses what is waited for.
   std::optional<std::uint64_t> launch;
   std::string kernel, site;
-  bool foreign = false;  // run the command of a session that may be somebody else's, too
+  bool foreign = false;  // also run the command of a session that may be somebody else's
 };
 
 // The library's search goes as deep as the text is long.
@@ -96,7 +96,8 @@ Result<RerunWindow> window_of_kernel(const session::Session& session, const std:
   return window;
 }
 
-// The user's own lines that something was issued at, as --site takes them: those of that file first, the nearest first.
+// The user's own lines at which operations were issued, as --site takes them: those of that file first, the nearest
+// first.
 std::vector<std::string> recorded_lines(const session::Session& session, symbolize::Symbolizer& symbolizer,
                                         const std::string& file, int line) {
   using Key = std::tuple<bool, int, std::string, int>;
@@ -143,7 +144,7 @@ Result<RerunWindow> window_of_line(const session::Session& session, const std::s
   return window;
 }
 
-// The most operations on streams that one process can have issued; nothing where a record is damaged.
+// The most operations on streams that one process can have issued; nothing if a record is damaged.
 std::optional<std::uint64_t> most_issued(const session::Session& session) {
   std::uint64_t most = 0;
   for (const session::Process& process : session.processes) {
@@ -205,14 +206,14 @@ std::string command_line(const session::Manifest& manifest) {
   return directory.empty() ? line : line + "  (in " + diagnose::shell_word(directory) + ")";
 }
 
-// The command would run with the rights of whoever asks, and somebody else may have written it.
+// The command would run with the user's rights, and somebody else may have written it.
 Error refusal(const session::Session& session, const std::string& why) {
   return {
       "not run, as the session may be somebody else's: " + why + ". It would run: " + command_line(session.manifest),
       "if you trust that, cudadiag bisect --foreign " + diagnose::shell_word(session.folder.string())};
 }
 
-// With what environment and input a program was started, only a launcher knows.
+// Only a launcher knows the environment and input with which a program was started.
 std::string no_reruns_of(const session::Session& session) {
   const session::Manifest begun = session::open_running_manifest(session.folder);
   if (!begun.command.empty()) {
@@ -301,7 +302,7 @@ int carry_out(const BisectOptions& options) {
     say(nothing_to_narrow(session, state.analysis(), options.rerun.cross_check));
   } else {
     const launch::Input input;
-    // Without it a rerun would be another program's, and what it shows nothing of this one.
+    // Without it a rerun would run a different program, and would show nothing about this one.
     if (session.manifest.input_read && !input.is_lasting()) {
       return say(Error{"the command read its standard input, which its reruns need again, from a file",
                        diagnose::bisect_command(session.folder.string(), true)}),

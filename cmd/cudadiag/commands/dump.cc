@@ -104,7 +104,7 @@ void dump_operation(const session::Operation& o) {
   }
 }
 
-// Those of the full log nearly as they were issued, then of the latest ones what it lacks.
+// First those of the full log, nearly in the order of issue, then the latest ones that it lacks.
 void dump_operations(const session::Process& process) {
   using session::LogReader;
   const ProcessRecord& r = process.record;

@@ -48,7 +48,7 @@ int carry_out(const EnvOptions& options) {
                                                                       launch::find_cupti({}), options.record)) {
     std::printf("export %s=%s\n", variable.name.c_str(), quoted(variable.value).c_str());
   }
-  // A newline in the name would end the comment, and a shell run what comes after it.
+  // A newline in the name would end the comment, and a shell would run the text after it.
   std::printf("# afterwards: cudadiag report %s\n", diagnose::shell_word(created.folder().string()).c_str());
   if (!created.root().asked_for) session::remove_unused(created.root().folder);
   return 0;

@@ -34,7 +34,7 @@ namespace {
 
 struct RanksOptions {
   std::vector<std::string> sessions;  // or folders that hold some; empty: all in `output`
-  bool foreign = false;               // quote sources of sessions that may be somebody else's, too
+  bool foreign = false;               // also show source lines of sessions that may be somebody else's
   std::optional<std::string> output;
   report::Verbosity verbosity = report::Verbosity::normal;
   bool json = false;
@@ -53,7 +53,7 @@ struct Part {
 };
 using Parts = std::vector<std::unique_ptr<Part>>;
 
-// A session that was named and lies in a folder that was named, too.
+// A session may be named, and also lie in a folder that was named.
 std::vector<fs::path> each_once(const std::vector<fs::path>& folders) {
   std::vector<fs::path> once;
   std::error_code error;
@@ -198,7 +198,7 @@ int carry_out(const RanksOptions& options) {
   const symbolize::WithheldSources withheld(!foreign.empty());
   Part* first = first_failed(parts);
   const bool hangs = first != nullptr && analyse::in_collective(first->failures().front());
-  // A failure of a rank's own has nothing to do with where the others wait for it.
+  // A rank's own failure is unrelated to where the other ranks wait for it.
   std::optional<diagnose::RanksPart> ranks;
   if (first == nullptr || hangs) ranks = where_they_part(parts, hangs);
   if (first == nullptr && !options.json) return print(no_failure(parts, ranks)), 0;

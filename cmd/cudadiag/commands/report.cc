@@ -33,7 +33,7 @@ struct ReportOptions {
   std::optional<std::string> bundle;  // a file to pack the report into; empty: one named after the session
   bool bundle_inputs = false;         // the failing call with its tensors too
   PageRequest page;                   // of Format::html
-  bool foreign = false;               // quote sources of a session that may be somebody else's, too
+  bool foreign = false;               // also show source lines of a session that may be somebody else's
 };
 
 // The word after --bundle is a file, although other commands take a session there.

@@ -34,7 +34,7 @@ volatile sig_atomic_t ended_by = 0;
 
 extern "C" void on_end(int signal) { ended_by = signal; }
 
-// The screen while it is written over again and again, from the first page on; as it was, once this is gone.
+// The screen while displays replace each other, from the first one on; restored when this object is destroyed.
 class Screen {
  public:
   Screen() : terminal_(can_be_driven(STDOUT_FILENO)) {

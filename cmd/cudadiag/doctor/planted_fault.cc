@@ -105,8 +105,8 @@ int print_driver() {
   return 0;
 }
 
-// Captures a graph on one stream while launches go on another, then lets a launch fail. Exits 0 if the capture came
-// out whole and the failure was noticed.
+// Captures a graph on one stream while another one has launches, then makes a launch fail. Exits 0 if the capture is
+// complete and the failure was noticed.
 int run_planted_fault() {
   const CudaCalls cuda;
   if (!cuda.loaded()) return 2;

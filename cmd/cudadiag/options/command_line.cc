@@ -73,7 +73,7 @@ CLI::Option* add_any_text(CLI::App* command, const std::string& name, Text& text
 }
 
 // "--json: 1 required FILE missing", "--output: At Most 1 required but received 2" and "races was given a disallowed
-// flag override" is how the library puts it.
+// flag override" are CLI11's words.
 std::string in_plain_words(std::string text, const std::vector<CLI::App*>& selected) {
   if (const std::size_t at = text.find(": At Most 1 required but received "); at != std::string::npos) {
     return text.substr(0, at) + " can be given only once";
@@ -91,8 +91,8 @@ std::string in_plain_words(std::string text, const std::vector<CLI::App*>& selec
   return text.replace(at, before.size(), " wants ") + (wanted.empty() ? "" : ", " + wanted);
 }
 
-// The library takes a word or value like [a,b] for a list of its own, and tears it apart: such a one has this mark in
-// front for as long as it is in its hands.
+// CLI11 takes a word or value like [a,b] for a list and splits it: this mark is put in front of it for CLI11, and taken
+// away afterwards.
 constexpr char kMark = '\x1f';
 
 // Where the value begins in "--name=value", "-nvalue" and "value".

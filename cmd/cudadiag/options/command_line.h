@@ -11,7 +11,7 @@
 
 namespace cudadiag::command {
 
-// Carries the command line out: callbacks of `app` run inside. Throws what the library throws.
+// Parses the command line; callbacks of `app` run inside. Throws what CLI11 throws.
 void parse(CLI::App& app, std::vector<std::string> words);
 
 // The error in the command line, for say().
@@ -22,7 +22,7 @@ std::string closest(std::string_view given, const std::vector<std::string>& word
 // "; did you mean report?", or empty.
 std::string did_you_mean(std::string_view given, const std::vector<std::string>& words);
 
-// Help that shows no more of a type than its name, and defaults in words. Subcommands that are added later have it too.
+// Help that shows only the name of a type, and defaults in words. Subcommands that are added later get it too.
 void set_help_format(CLI::App& app);
 
 // The heading that --help itself is under, the first of each help.
@@ -47,13 +47,13 @@ CLI::Validator a_line();
 CLI::Validator a_writable_file();
 CLI::Validator an_existing_folder();
 
-// Any value, of which `wanted` says what it may be where it is missing.
+// Any value. `wanted` says in messages what it may be.
 CLI::Validator a_value(const std::string& wanted);
 
 template <typename Value>
 using Words = std::vector<std::pair<std::string, Value>>;
 
-// One of these words; `value` as it is now is the default.
+// One of these words; the present `value` is the default.
 template <typename Value, typename Target>
 CLI::Option* add_word(CLI::App* command, const std::string& name, Target& value, const Words<Value>& words,
                       const std::string& description) {

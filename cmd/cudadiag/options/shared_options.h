@@ -13,7 +13,7 @@
 namespace cudadiag::command {
 
 void add_output(CLI::App* command, std::optional<std::string>& output);
-// For what only reads: a folder that is not there is a slip of the pen.
+// For commands that only read: a folder that does not exist is a typing error.
 void add_input(CLI::App* command, std::string& session, std::optional<std::string>& output);
 // Names the manual page at the end of the help, after an example if there is one.
 void name_page(CLI::App* command, const std::string& example = "");

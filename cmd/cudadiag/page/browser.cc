@@ -24,7 +24,7 @@ std::vector<std::string> own_environment() {
 
 std::optional<base::Error> open_in_browser(const std::string& file) {
   std::vector<std::string> programs(std::begin(kOpeners), std::end(kOpeners));
-  // A list, separated by colons, of which the first counts.
+  // A list, separated by colons; the first one counts.
   const char* chosen = std::getenv("BROWSER");
   const std::string browser = chosen == nullptr ? "" : std::string(chosen).substr(0, std::string(chosen).find(':'));
   if (!browser.empty()) programs.insert(programs.begin(), browser);

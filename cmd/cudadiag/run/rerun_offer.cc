@@ -50,7 +50,7 @@ class Offer {
         for_hang_dump_(options.rerun.hang_dump && recording.hung()),
         plan_{options.rerun} {
     plan_.input = &input;
-    // Who asks for reruns in any case means the program as it is.
+    // With `always`, the user wants the program to run unchanged.
     plan_.isolated = options.rerun_mode != RerunMode::always && launch::can_isolate();
   }
 

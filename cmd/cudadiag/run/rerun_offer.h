@@ -1,5 +1,5 @@
-// The reruns after a run: whether they are made, by the policy or by the answer of the person at the terminal, and what
-// is said before, between and after them.
+// The reruns after a run: whether they are made, by the policy or by the answer of the person at the terminal, and the
+// messages before, between and after them.
 #pragma once
 
 #include "launch/input.h"

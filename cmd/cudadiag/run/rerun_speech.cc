@@ -60,14 +60,14 @@ std::string purpose(const RerunSpec& spec) {
   }
 }
 
-// `what` came of the rerun, if it was not cut short.
+// `what` is the result of the rerun, if it was not cut short.
 void tell_end(const RerunEnded& rerun, const std::string& what) {
   const session::Pass& pass = rerun.pass();
   say(fmt::format("rerun {}: {}, after {}", rerun.session.reruns.size(),
                   pass.cut_short ? word(*pass.cut_short) : std::string_view(what), diagnose::duration(pass.seconds)));
 }
 
-// The rerun ended by itself, badly, and had not begun to use CUDA.
+// The rerun ended badly before it used CUDA.
 bool came_to_nothing(const RerunEnded& rerun) {
   const analyse::Rerun& judged = rerun.judged();
   return judged.outcome == Outcome::not_reached && judged.end.bad && rerun.session.reruns.back().empty();

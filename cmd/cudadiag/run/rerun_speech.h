@@ -18,7 +18,7 @@ std::string sentence(supervise::NoCrossCheck obstacle);
 
 class RerunSpeech : public supervise::RerunListener {
  public:
-  // `tells_passes`: a line before and after each rerun. `after_each` is called with what is known then.
+  // `tells_passes`: a line before and after each rerun. `after_each` is called with the state of that moment.
   explicit RerunSpeech(bool tells_passes, std::function<void(const analyse::Analysis&)> after_each = {})
       : tells_passes_(tells_passes), after_each_(std::move(after_each)) {}
 

@@ -59,7 +59,7 @@ void RunReport::tell(diagnose::Diagnosis report) {
 
 void RunReport::report_freeze() {
   recording_.read();
-  // A process that goes on may yet handle what has failed in it: only a frozen picture is final.
+  // A process that still runs may handle its failed calls later: only a frozen recording is final.
   const auto& processes = recording_.session().processes;
   diagnose::Diagnosis report = untold();
   diagnose::keep_findings(report, [&](const diagnose::Finding& finding) {

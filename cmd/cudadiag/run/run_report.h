@@ -19,7 +19,7 @@ class RunReport {
 
   // Reports a frozen picture while the target continues, once for each process.
   void report_freeze();
-  // The target is about to be ended, as there has been no progress for so many seconds.
+  // The target is about to be ended, because there has been no progress for that many seconds.
   void report_hang(double seconds);
   // The target has ended: finishes the session and reports what was not reported before.
   void finish(const supervise::RunEnd& end);
@@ -27,7 +27,7 @@ class RunReport {
   // After finish(). The diagnosis of everything recorded so far.
   const diagnose::Diagnosis& report() { return recording_.state().diagnosis(); }
   bool findings() const { return findings_; }
-  // Without a finding, pairs of kernels may still race. A rerun can tell, so the session is kept.
+  // Without a finding, pairs of kernels may still race. A rerun can decide this, so the session is kept.
   bool open_pairs() const { return open_pairs_; }
   // After reruns: a session without a finding goes.
   void drop_if_clean();

@@ -18,7 +18,7 @@
 namespace cudadiag::command {
 namespace {
 
-// Why the recorder stepped aside, of the first such process. True: nobody else recorded anything.
+// Says why the recorder stepped aside in the first such process. True: no other process recorded anything.
 bool tell_of_unrecorded(const std::vector<session::Process>& processes) {
   const auto first = std::find_if(processes.begin(), processes.end(), analyse::is_unrecorded);
   if (first == processes.end()) return false;
@@ -48,7 +48,7 @@ std::string handled_calls(const std::vector<analyse::Note>& notes) {
   return text;
 }
 
-// SIGPIPE ends a program that writes to `| head`, which surprises nobody.
+// SIGPIPE ends a program that writes to `| head`, as expected.
 bool failed(const session::ProcessEnd& end) { return end.signal ? *end.signal != SIGPIPE : end.code.value_or(0) != 0; }
 
 void tell_no_failure(const diagnose::Diagnosis& report) {

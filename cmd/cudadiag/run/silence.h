@@ -7,7 +7,7 @@
 
 namespace cudadiag::command {
 
-// True: it has said why nothing was recorded at all.
+// True: a message said why nothing was recorded at all.
 bool explain_silence(const supervise::Recording& recording, const RunOptions& options, const supervise::RunEnd& end,
                      const diagnose::Diagnosis& report);
 

@@ -36,7 +36,7 @@
 namespace cudadiag::command {
 namespace {
 
-// Until somebody may have read what stderr had no room for.
+// Until a reader may have taken what stderr had no room for.
 constexpr std::chrono::milliseconds kBeforeMoreIsRead{50};
 
 // Commands that run the program somewhere that neither our environment nor our memory reaches.
@@ -49,7 +49,7 @@ void advise_on_remote_commands(const std::string& program) {
   }
 }
 
-// Runs `step`; what goes wrong in a report must not keep the target's status from being handed on. False: it did.
+// Runs `step`; errors in a report must not prevent that the target's status is returned. False: there was one.
 template <typename Step>
 bool guarded(const Step& step) {
   try {
@@ -61,7 +61,7 @@ bool guarded(const Step& step) {
   }
 }
 
-// A shell that tells of such an end names the program that it started: this one.
+// A shell that reports such an end names the program that it started: this one.
 void tell_signal(int signal) {
   if (signal == SIGPIPE) return;  // as the shell, which names every other one
   const char* name = ::sigabbrev_np(signal);
@@ -184,7 +184,7 @@ class WatchedRun {
                  speech);
   }
 
-  // Null: nobody asked for it, or it cannot be done, which is said.
+  // Null: not asked for, or not possible; a message then says so.
   std::unique_ptr<supervise::RaceWatch> watch_races() {
     if (!options_.recording.record.races) return nullptr;
     if (recording_.arena() == nullptr) {
@@ -223,8 +223,8 @@ class WatchedRun {
 
 int run(const RunOptions& given) {
   RunOptions options = given;
-  // Files that outgrow a limit, and a pipe that nobody reads, are errors and no signals to die of: the target's status
-  // is still to be handed on.
+  // Files that outgrow a limit, and a pipe without a reader, are errors here and not fatal signals: cudadiag must still
+  // return the target's status.
   for (const int signal : {SIGXFSZ, SIGPIPE}) launch::ignore_signal_here(signal);
   if (const auto unknown = unknown_path(options.recording.code_rules, nullptr)) return say(*unknown), kOwnFailure;
   if (!options.arm.empty()) {

@@ -47,7 +47,7 @@ void tell_newer_run(const std::vector<session::Root>& roots, const base::Result<
   say(folder == nullptr ? text : text + "; this is " + folder->string());
 }
 
-// Otherwise the reader would see an older session, and learn nothing of the one that cudadiag env has prepared.
+// Otherwise the user would see an older session, and nothing about the one that cudadiag env has prepared.
 void tell_unwritable(const std::vector<session::Root>& roots, const base::Result<fs::path>& shown) {
   const auto* folder = std::get_if<fs::path>(&shown);
   const auto newer = folder == nullptr ? std::nullopt : session::newest_unwritable(roots);

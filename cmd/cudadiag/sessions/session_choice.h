@@ -9,8 +9,8 @@
 
 namespace cudadiag::command {
 
-// The session that the user means. If that is the latest, the newest may be one of which there is nothing to see: of a
-// run that has not failed yet and goes on, or whose launcher was killed. Says so, and that this is an older one.
+// The session that the user means. The newest one may have nothing to show, because its run is in progress or its
+// launcher was killed. Then says so, and takes an older one.
 base::Result<std::filesystem::path> choose_session(const std::optional<std::string>& output, const std::string& wanted);
 
 // Empty or "latest" means the newest run that is still going, else the newest session.

@@ -27,7 +27,7 @@ long long age_of(const fs::path& folder) {
   return std::max<long long>(0, std::time(nullptr) - ::timegm(&time));
 }
 
-// Without a manifest, what the launcher wrote when it began, or the recorded processes themselves say.
+// Without a manifest: from what the launcher wrote when it began, or from the recorded processes.
 void find_command(const session::Manifest& manifest, ListedSession& listed) {
   const fs::path& path = listed.folder;
   listed.command = manifest.command.empty() ? session::open_running_manifest(path).command : manifest.command;

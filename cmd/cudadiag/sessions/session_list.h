@@ -29,7 +29,8 @@ struct ListedSession {
 // In this order, which is that of sessions_in().
 std::vector<ListedSession> listed_sessions(const std::vector<std::filesystem::path>& folders);
 
-// A row for each below a heading. `columns`: the width of the terminal, at which a row is cut; nothing: it is not.
+// A row for each below a heading. `columns`: the width of the terminal, at which a row is cut; nothing: rows are not
+// cut.
 std::string list_text(const std::vector<ListedSession>& sessions, std::optional<int> columns);
 
 // "cudadiag.list/1"

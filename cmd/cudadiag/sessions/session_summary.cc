@@ -45,7 +45,7 @@ void keep_in(const fs::path& session, const std::string& edition, const SessionS
                      {"code", summary.code},         {"file", summary.file},  {"line", summary.line},
                      {"function", summary.function}, {"grade", summary.grade}};
   std::error_code ignored;
-  // The folder's time orders the sessions of one second: to look at one must not move it.
+  // The folder's time orders the sessions of one second: reading a session must not change its place.
   const auto written = fs::last_write_time(session, ignored);
   const bool known = !ignored;
   const fs::path draft = session / (std::string(session::kSummary) + ".new");

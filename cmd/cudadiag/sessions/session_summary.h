@@ -1,4 +1,5 @@
-// What `cudadiag list` shows of a session's finding. It is kept in the session, since making it means reading all of it.
+// The summary of a session's finding for `cudadiag list`. It is kept in the session, because making it takes reading
+// the whole recording.
 #pragma once
 
 #include <filesystem>
@@ -16,8 +17,8 @@ struct SessionSummary {
   std::string grade;  // "proven"
 };
 
-// Read from the session, or made anew and kept there if reruns or another cudadiag have changed what it says. A session
-// that cannot be read has an empty one.
+// Read from the session; or made again, and kept there, if reruns or another cudadiag have changed it. Empty for a
+// session that cannot be read.
 SessionSummary summary_of(const std::filesystem::path& session);
 
 }  // namespace cudadiag::command

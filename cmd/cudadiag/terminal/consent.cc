@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How often the foreground and the signals are looked at.
+// How often the foreground and the signals are checked.
 constexpr int kLookMilliseconds = 100;
 constexpr const char* kChoices = " [y/N] ";
 
@@ -40,7 +40,7 @@ bool reads_lines(int file) {
   return ::tcgetattr(file, &settings) == 0 && (settings.c_lflag & ICANON) != 0;
 }
 
-// A terminal that is not the controlling one has no jobs, and nobody to lose it to.
+// A terminal that is not the controlling one has no jobs.
 bool lost_foreground(int file) {
   const pid_t owner = ::tcgetpgrp(file);
   return owner >= 0 && owner != ::getpgrp();

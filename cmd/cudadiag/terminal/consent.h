@@ -1,7 +1,7 @@
 // Asks the person at the terminal, once, whether the command may be run again.
 //
-// The terminal's settings are never changed: an answer is a whole line, so that no way out has anything to restore, not
-// even kill -9. What was typed before the question, or within half a second of it, is not an answer.
+// The terminal's settings are never changed: an answer is a whole line, so there is nothing to restore at exit, even
+// after kill -9. What was typed before the question, or within half a second of it, is not an answer.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ struct TerminalState {
 
 TerminalState terminal_state();
 
-// Why nobody can be asked, as the end of "…, as ": "this is a CI job"; nothing: somebody can.
+// Why the user cannot be asked, as the end of "…, as ": "this is a CI job"; nothing: the user can.
 std::optional<std::string> obstacle_to_asking(const TerminalState& state, bool quiet);
 
 // How often the command would run, for how long, and what the reruns cannot do.

@@ -13,7 +13,7 @@
 namespace cudadiag::command {
 namespace {
 
-// An estimate from less of the work is off by too much.
+// An estimate from less of the work is too inaccurate.
 constexpr double kLeastShare = 0.02;
 constexpr int kUsualColumns = 80;  // of a terminal that does not say
 

@@ -18,9 +18,9 @@ namespace cudadiag::command {
 
 namespace {
 
-// How long a write that cannot wait by itself waits for a reader.
+// How long a write to a descriptor that does not block waits for a reader.
 constexpr int kPatienceMilliseconds = 5000;
-// How often such a wait looks whether it shall end.
+// How often such a wait checks whether it should end.
 constexpr int kLookMilliseconds = 1000;
 
 std::string unsaid;

@@ -1,4 +1,4 @@
-// How the command speaks: lines of its own on stderr, and the form of a report there.
+// The messages of the command on stderr, and the form of a report there.
 #pragma once
 
 #include <optional>
@@ -18,13 +18,13 @@ void say(const base::Error& failure);
 // Text that is complete with its line ends.
 void write_error_text(const std::string& text);
 
-// The next text begins on a row of its own: the program may have left the cursor anywhere, after a progress bar for
-// example. On a terminal that can be driven a full row of blanks wraps there, and only there; nothing is wiped and
-// nothing is read from the terminal, whose input is the program's.
+// The next text begins on a new row: the program may have left the cursor anywhere, for example after a progress bar.
+// On a terminal that can be driven a full row of blanks wraps there, and only there; nothing is wiped and nothing is
+// read from the terminal, whose input is the program's.
 void begin_on_own_row();
 
-// While there is one, nothing waits for somebody to read: what stderr does not take at once is kept. At its end the
-// rest is written.
+// While there is one, no write waits for a reader: what stderr does not take at once is kept. Its destructor writes the
+// rest.
 class UnhurriedSpeech {
  public:
   UnhurriedSpeech();
@@ -36,7 +36,7 @@ class UnhurriedSpeech {
   bool go_on();
 };
 
-// To standard output; what goes wrong is remembered for output_arrived().
+// To standard output; errors are remembered for output_arrived().
 void print(std::string_view text);
 // Whether all that was printed to stdout has been written; says so if it has not. Asked once, at the very end.
 bool output_arrived();
@@ -50,7 +50,7 @@ bool in_foreground(int file);
 // Columns of the terminal, asked each time; nothing if it does not say.
 std::optional<int> columns_of(int file);
 
-// Colour only on such a terminal and where NO_COLOR is unset; the width of any terminal.
+// Colour only on such a terminal, and if NO_COLOR is unset; the width of any terminal.
 report::TextOptions text_options(report::Verbosity verbosity, int file);
 
 }  // namespace cudadiag::command

@@ -1,6 +1,6 @@
 // Which call broke a stream capture. The calls that come after it on the capturing stream return 901, and so does the
-// capture's end: what everybody sees. The call that broke it returned another code of the family 900 to 908, maybe to
-// another thread, as a capture in global mode forbids unsafe calls to all of them.
+// capture's end: these are what one sees. The call that broke it returned another code of the family 900 to 908, maybe
+// to another thread, because a capture in global mode forbids unsafe calls to all threads.
 #pragma once
 
 #include <map>
@@ -17,8 +17,8 @@ class BrokenCaptures {
   // Errors by serial; they must outlive this.
   explicit BrokenCaptures(const std::vector<const session::FailedCall*>& errors);
 
-  // The first call that broke the capture that `error` is about, or, where none is known, the first that found it
-  // broken; `error` itself if it is about no capture.
+  // The first call that broke the capture that `error` is about, or, if none is known, the first that found it broken;
+  // `error` itself if it is about no capture.
   const session::FailedCall* cause(const session::FailedCall* error) const;
 
  private:

@@ -168,8 +168,8 @@ class LaunchedAgain {
   std::map<std::pair<std::uint32_t, std::uint32_t>, bool> known_;
 };
 
-// Leaves the nodes that were under way when the launch failed, where a rerun has watched them. A rerun's graph must
-// be the same as the first run's: nodes are known by their number.
+// Keeps only the nodes that were running when the launch failed, if a rerun has watched them. A rerun's graph must be
+// the same as the first run's: nodes are known by their number.
 void leave_those_under_way(Nodes& nodes, const session::Operation& first_launch, const Failure& failure) {
   const auto& launch = failure.again == nullptr ? first_launch : *failure.again;
   const ProcessRecord& record = failure.process->record;
@@ -265,7 +265,7 @@ void name_graph_nodes(Failure& failure) {
   }
   for (Candidate& candidate : failure.candidates) {
     Nodes nodes = nodes_in(*candidate.operation);
-    // Launches of one line, of which a rerun watched one.
+    // Launches of one line; a rerun watched one of them.
     if (nodes.graph != nullptr && failure.again != nullptr) leave_those_under_way(nodes, *candidate.operation, failure);
     const bool untold = (candidate.operation->graph_flags & wire::operation::kGraphUntold) != 0;
     if (nodes.groups.size() != 1 || untold) continue;

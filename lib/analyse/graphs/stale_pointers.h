@@ -7,8 +7,8 @@
 
 namespace cudadiag::analyse {
 
-// The first such launch of a process in which nothing failed: suspected, as nobody saw whether the node used its
-// pointer.
+// The first such launch of a process in which nothing failed: suspected, because it is not known whether the node used
+// its pointer.
 std::optional<Failure> stale_replay(const session::Process& process);
 
 // For a failure whose only candidate is such a launch: blames its node, and names the memory that it pointed to.

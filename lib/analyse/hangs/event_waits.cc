@@ -7,8 +7,8 @@ namespace {
 
 using session::Operation;
 
-// Waits that their stream may not have passed yet, oldest first: what a wait depends on was issued before it, so one
-// pass in this order follows every chain to its end and cannot go round.
+// Waits that their stream may not have passed yet, oldest first: a wait depends only on earlier operations, so one pass
+// in this order follows every chain to its end and cannot loop.
 std::vector<const Operation*> open_waits(const std::vector<StreamHistory>& histories) {
   std::vector<const Operation*> waits;
   for (const auto& history : histories) {

@@ -13,8 +13,8 @@ std::optional<Failure> hang(const session::Process& process, double seconds);
 // Whether all operations that can be running are collectives of several ranks.
 bool in_collective(const Failure& hang);
 
-// For a process that ended while a thread had waited long for a collective: the libraries that call them give up then,
-// and end it. Empty if none had.
+// For a process that ended while a thread had waited long for a collective: libraries give up then, and end it. Empty
+// if no thread had.
 std::optional<Failure> hang_until_end(const session::Process& process);
 
 }  // namespace cudadiag::analyse

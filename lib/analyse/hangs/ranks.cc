@@ -21,7 +21,7 @@ using session::ProcessRecord;
 
 // Ranks that wait for each other do not get further than this after they have parted.
 constexpr std::uint64_t kFar = 16;
-// Two threads may issue theirs in any order, so many at once.
+// Two threads may issue theirs in any order: the most that may be exchanged.
 constexpr std::uint64_t kAtOnce = 8;
 
 bool names(std::string_view kernel, std::initializer_list<std::string_view> parts) {
@@ -34,7 +34,7 @@ bool is_collective_at(const ProcessRecord& record, std::uint32_t function) {
   return kernel != nullptr && is_collective(*kernel);
 }
 
-// Whether every operation that it issued has left something in the record, and every kernel its name.
+// Whether every operation that it issued is in the record, and every kernel has its name.
 bool is_all_recorded(const ProcessRecord& record) {
   const auto is_nameless = [](const session::Site& site) {
     return site.kind == wire::operation::Kind::kernel && site.function == 0 && site.operations > 0;
@@ -69,7 +69,7 @@ class Sequence {
   bool whole() const { return whole_; }
   bool pairs_only() const { return pairs_only_; }
 
-  // Null where there is none of that number, or it is no longer recorded.
+  // Null: there is none of that number, or it is no longer recorded.
   const Operation* at(std::uint64_t number) const {
     return number < first() || number > issued_ ? nullptr : recorded_[number - first()];
   }
@@ -77,7 +77,7 @@ class Sequence {
   wire::site_key::Key line(const Operation& operation) const { return sites_[operation.site - 1].line; }
   wire::site_key::Key kernel(const Operation& operation) const { return sites_[operation.site - 1].kernel; }
 
-  // Other kernels between that one and the one before; nothing where they are not all recorded.
+  // The number of other kernels between that one and the one before; nothing if they are not all recorded.
   std::optional<std::uint64_t> kernels_before(std::uint64_t number) const {
     const Operation *previous = at(number - 1), *operation = at(number);
     if (previous == nullptr || operation == nullptr || previous->ticks < complete_since_) return std::nullopt;
@@ -175,7 +175,7 @@ bool may_be_swapped(const Sequence& a, const Sequence& b, std::uint64_t number) 
   return a.soon(number, b.line(of_b), of_a.thread) || b.soon(number, a.line(of_a), of_b.thread);
 }
 
-// For the collective with this number. Nothing: it is not known which one parts the ranks.
+// For the collective with this number. Nothing: it is not known at which one the ranks diverge.
 std::optional<Ranks> compare(const std::vector<Sequence>& ranks, std::uint64_t number) {
   Ranks result;
   result.number = number;
@@ -241,8 +241,8 @@ std::optional<Ranks::Uneven> uneven_before(const std::vector<Sequence>& ranks, s
 
 double begin_of(const Process& process) { return static_cast<double>(process.record.start_realtime) * 1e-9; }
 
-// By rank, then those without one. What has a rank's environment and calls no collectives is no rank where another
-// process is that one, or where it was gone before the others began. Nothing where they are of more than one job.
+// By rank, then those without one. A process with a rank's environment that calls no collectives is not a rank if
+// another process is that rank, or if it ended before the others began. Nothing: they belong to more than one job.
 std::optional<std::vector<Sequence>> sequences(std::vector<const Process*> sorted) {
   const auto order = [](const Process* process) {
     return std::tuple(!process->rank, process->rank.value_or(0), process->pid);
@@ -282,7 +282,7 @@ std::set<const Operation*> standing_at(const Process& process) {
   return standing;
 }
 
-// Whether the places of the ranks confirm what their counts say.
+// Whether the places of the ranks agree with their counts.
 bool is_borne_out(const Ranks& ranks) {
   if (ranks.difference != Ranks::Difference::none) return true;
   bool waits = false;

@@ -1,6 +1,6 @@
-// Where the ranks of a job part: the first collective that some have not come to, or do not call as the others do.
-// Kernels of NCCL, and of what is like it, end only once every rank has come to the same one. Of programs whose ranks
-// do the same, the order in which they issue them is the same, too.
+// Where the ranks of a job diverge: the first collective that some have not reached, or do not call as the others do.
+// Kernels of NCCL and similar libraries end only once every rank has reached the same one. If all ranks run the same
+// program, they issue collectives in the same order.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ bool calls_collectives(const session::Process& process);
 struct RankCall {
   const session::Process* process = nullptr;
   std::uint64_t issued = 0;                        // collectives, in the whole run
-  const session::Operation* collective = nullptr;  // null: it has not come to it
+  const session::Operation* collective = nullptr;  // null: it has not reached it
 };
 
 struct Ranks {
@@ -33,7 +33,7 @@ struct Ranks {
   enum class Difference { none, line, kernel, blocks };
 
   std::uint64_t number = 0;  // of the collective, from 1
-  std::uint64_t first = 1;   // of those that were compared; all from there on before `number` were called alike
+  std::uint64_t first = 1;   // of those that were compared; all from there up to `number` were called in the same way
   Difference difference = Difference::none;
   std::vector<RankCall> calls;  // by rank, then those without one, by pid
 
@@ -44,13 +44,15 @@ struct Ranks {
     const session::Process* process = nullptr;
     std::uint64_t kernels = 0, of_others = 0;
   };
-  // The only such place that is recorded, after two others where all ranks launched as many; nothing: there is none.
+  // The only such place that is recorded, after two others at which all ranks launched the same number; nothing: there
+  // is none.
   std::optional<Uneven> uneven;
 
   bool all_have_come() const;
-  // Some thread that called it, and maybe later ones, had issued nothing for long when its process was last heard of.
+  // Some thread that called it, and maybe later ones, had issued nothing for long by the end of its process's
+  // recording.
   bool waited_for_long() const;
-  // The ranks do not diverge: all have called the same number of collectives, alike.
+  // The ranks do not diverge: all have called the same number of collectives, in the same way.
   bool agree() const { return difference == Difference::none && all_have_come(); }
 };
 
@@ -63,8 +65,8 @@ struct Ranks {
 // - of ranks that agree: not all of them stand there.
 std::optional<Ranks> parted_ranks(const std::vector<const session::Process*>& processes);
 
-// The same, where it is worth telling: of a job that hangs in a collective always, of another one where ranks part and
-// some process had waited for long.
+// The same if it matters: always for a job that hangs in a collective; for another job, if ranks diverge and some
+// process had waited for long.
 std::optional<Ranks> ranks_to_tell(const std::vector<const session::Process*>& processes, bool hangs);
 
 }  // namespace cudadiag::analyse

@@ -13,7 +13,7 @@ using session::ProcessRecord;
 using wire::operation::MemoryOperation;
 using wire::thread::Wait;
 
-// A call that has only just begun may be about to return, and proves nothing yet; later it is the driver's.
+// A call that has only just begun may be about to return, and proves nothing yet; later it is inside the driver.
 constexpr double kSettled = 0.1;  // seconds
 // For one context: its legacy stream has a new entry each time it is renewed while it is at work.
 constexpr std::size_t kMostLegacy = 16;
@@ -135,7 +135,7 @@ class Search {
   }
 
   // A wait returns once all that it waits for has finished: while it does not, something has not. The default stream
-  // waits for others in ways that are not recorded, as a context does: of these, only where one stream can be meant.
+  // waits for others in ways that are not recorded, as a context does: of these, only if just one stream is possible.
   void prove_by(const WaitingThread& waiting) {
     const session::Thread::Blocked& call = waiting.thread->blocked;
     if (call.site == 0 || record_.seconds(record_.clock_last) - record_.seconds(waiting.since) < kSettled) return;

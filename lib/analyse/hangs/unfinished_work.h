@@ -1,6 +1,5 @@
-// The work that a process has given to the GPU and that may not have finished: of a process that runs, that is stuck,
-// or that has ended. Events, memory operations and the calls that threads are inside show who waits for what. Pointers
-// refer into the ProcessRecord.
+// GPU work of a process that may not have finished: the process runs, is stuck, or has ended. Events, memory operations
+// and the calls that threads are inside show what waits for what. Pointers refer into the ProcessRecord.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +37,7 @@ struct UnfinishedStream {
   // Streams, as `index`, whose work this one may wait for without an operation that says so, as the legacy default
   // stream does.
   std::vector<std::uint32_t> behind;
-  bool waits_for_any = false;  // a candidate waits for an event of which it is not known where it was recorded
+  bool waits_for_any = false;  // a candidate waits for an event, and it is not known where that was recorded
 
   bool proven() const { return bound != 0; }
   // Whether it may be blocked in a wait for another stream, or after one, whatever else it has.
@@ -64,8 +63,8 @@ struct UnfinishedWork {
 
 UnfinishedWork unfinished_work(const session::ProcessRecord& record);
 
-// Where a hang has its cause, by the age of its work: streams that have proven unfinished work and wait for no other
-// stream. Beside them those that may wait, though for none of these, and all that they may wait for.
+// The streams at which a hang has its cause, by the age of their work: those that have proven unfinished work and wait
+// for no other stream. Also those that may wait, though for none of these, and all that they may wait for.
 std::vector<const UnfinishedStream*> standing_streams(const UnfinishedWork& work);
 
 }  // namespace cudadiag::analyse

@@ -1,5 +1,4 @@
-// The function that torch.compile made kernels of, and where it fails in reruns that run it as written (passes
-// "eager").
+// The function that torch.compile compiled, and where it fails in reruns that run it as written (passes "eager").
 #pragma once
 
 #include "analyse/analysis.h"

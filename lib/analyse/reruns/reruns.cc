@@ -19,7 +19,7 @@ namespace {
 using session::Process;
 using wire::site_key::Key;
 
-// The first failures of the rerun's processes; what is proven outweighs what merely came first.
+// The first failures of the rerun's processes; a proven failure outweighs one that merely came first.
 std::vector<Failure> failures_of(const std::vector<Process>& processes) {
   std::vector<Failure> failures;
   for (const Process& process : processes) {
@@ -83,7 +83,7 @@ bool gave_up(const std::vector<Process>& processes) {
   });
 }
 
-// There is an interpreter, and the hook neither ran nor said why not.
+// There is an interpreter, and the hook did not run and did not say why.
 bool hook_never_ran(const session::ProcessRecord& record) {
   const bool told = std::any_of(record.notes.begin(), record.notes.end(), [](const session::Note& note) {
     const NoteCode code = note_code(note.code);
@@ -126,8 +126,8 @@ std::uint32_t number_of(const Candidate& candidate) {
 
 constexpr const char* kSomeCall = "this line's operation";
 
-// "call 20 of this line (in the first run call 50)"; `first` are calls of one line, all that can be the one if
-// `complete`; `failure` is that of a rerun.
+// "call 20 of this line (in the first run call 50)"; `first` are calls of one line, all possible ones if `complete`;
+// `failure` is that of a rerun.
 std::string which_call(const std::vector<Candidate>& first, bool complete, Key site, const Failure& failure) {
   const Candidate& again = failure.candidates.front();
   const bool is_replay = again.operation->replay != 0;
@@ -144,7 +144,7 @@ std::string which_call(const std::vector<Candidate>& first, bool complete, Key s
                     : fmt::format("{} (in the first run one of {}s {} to {})", call, word, from, to);
 }
 
-// A file of the code that issued what may have failed, if one was written before the rerun; else empty.
+// A file of the code that issued a candidate, if one was edited before the rerun; else empty.
 std::string rewritten_of(const Failure& failure, const session::Pass& pass) {
   if (pass.rewritten.empty() || failure.process == nullptr) return "";
   const auto is_rewritten = [&](const std::string& file) {
@@ -172,7 +172,7 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
   // The same place in another text need not be the same call.
   if (!rewritten_of(failure, pass).empty()) return false;
   if (again.candidates.empty() || again.grade == Grade::suspected) return false;
-  // The values that went into it are wanted even without a proof.
+  // Its values are wanted even without a proof.
   if (again.grade == Grade::inferred && again.unproven.empty()) return false;
   auto [kept, very_call, other_way] = same_code(failure, again);
   if (kept.empty()) return false;
@@ -200,7 +200,7 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
 }
 
 // One operation was left here, and another run failed at none of its code: the program differs from run to run, or
-// less had finished than was taken for finished.
+// fewer operations had finished than it seemed.
 void doubt(Failure& failure, const Failure& again) {
   const bool all_known = !again.candidates.empty() && again.unlisted == 0;
   if (failure.grade != Grade::bracketed || !all_known || shares_code(failure, again)) return;
@@ -248,7 +248,7 @@ Rerun::Outcome without_failure(const session::Pass& pass, const std::vector<Proc
   return any ? Outcome::not_reached : Outcome::did_not_fail;
 }
 
-// Some of PyTorch's functions take another way where a mode is on, as the hook's is while it takes values.
+// Some of PyTorch's functions take another path while a mode is on, such as the hook's mode while it takes values.
 bool hook_may_be_why(const Rerun& rerun, const session::Pass& pass, const std::vector<Process>& processes) {
   if (!pass.values) return false;
   const bool stood = std::any_of(processes.begin(), processes.end(), [](const Process& process) {
@@ -281,7 +281,7 @@ bool confirm_all(const session::Pass& pass, const std::vector<Process>& first, s
 }
 
 // Only a dump proves a failure: a program may end badly for other reasons, with whatever status. A good end proves that
-// there was none where the failure made the first run end badly.
+// there was none, if the failure made the first run end badly.
 std::optional<bool> failed_unwatched(const session::Pass& first, const session::Pass& pass) {
   if (!pass.dump.empty()) return true;
   if (pass.kind != session::PassKind::device || pass.cut_short || !pass.kept_from.empty() || !ending(first.end).bad)
@@ -356,7 +356,7 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
 
 std::string how_it_ended(const Rerun& rerun) { return rerun.end.bad ? "with " + rerun.end.text : "without a failure"; }
 
-// Where the one after it, without values, did not fail either, these are not why, in none of them.
+// If the next one, without values, did not fail either, the values are not the reason in any of them.
 void settle_disturbed(std::vector<Rerun>& reruns) {
   const auto same = [](const Rerun& one, const Rerun& next) {
     constexpr auto kPassed = Rerun::Outcome::did_not_fail;

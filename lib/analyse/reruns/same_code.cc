@@ -21,9 +21,9 @@ bool is_hooked(const Failure& failure) {
   return site != nullptr && site->native == 0 && session::has(record, session::Property::python_hook);
 }
 
-// Libraries may go another way in the next run, with what the first one has left in a cache. What the program's own
-// lines led to, in both runs, is then taken for the same; but not what the other run has as it is, and was not the one
-// there.
+// Libraries may take another path in the next run, because of what the first one left in a cache. Operations that the
+// same lines of the program led to then count as the same, unless the other run has an exact match that was not the
+// one.
 class SameLines {
  public:
   SameLines(const Failure& failure, const Failure& again) : first_(failure), again_(again) {}
@@ -54,7 +54,7 @@ class SameLines {
       fill();
       return whole_.contains(key);
     }
-    // One that would have it if the hook had issued it.
+    // The site that it would have if the hook had issued it.
     bool has_hooked(Key key) {
       fill();
       return hooked_.contains(key);

@@ -19,14 +19,14 @@ std::uint32_t ordinal_again(const Failure& again, wire::site_key::Key whole);
 struct SameCode {
   std::vector<Candidate> candidates;
   bool very_call = false;  // it is the one candidate
-  // They share the program's own lines with `again` alone: libraries went another way from there in the rerun. How
-  // often they had gone that way says nothing of the first run's calls.
+  // They share the program's own lines with `again` alone: libraries took another path from there in the rerun. The
+  // number of calls on that path says nothing about the first run's calls.
   bool other_way = false;
 };
 
-// The candidates that were issued by the code that issued `again`: the very call if it is among them, where several
-// threads run the code each one's of that number, else all. Counts differ between runs of programs with threads or
-// random data.
+// The candidates that were issued by the code that issued `again`: the same call if it is among them; if several
+// threads run the code, each one's call of that number; else all. Counts differ between runs of programs with threads
+// or random data.
 SameCode same_code(const Failure& failure, const Failure& again);
 
 // Whether some candidate of one is code of the other's.

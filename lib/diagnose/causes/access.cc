@@ -1,4 +1,4 @@
-// An access whose address is known: how it lies to the memory that it was meant for.
+// An access whose address is known: its relation to the memory that was meant.
 
 #include <string_view>
 #include <vector>

@@ -1,4 +1,4 @@
-// Memory that was asked for and not had, and what may not be freed.
+// Requests for memory that failed, and invalid frees.
 
 #include "diagnose/causes/argument_facts.h"
 #include "diagnose/causes/families.h"

@@ -24,14 +24,14 @@ std::string size_text(std::uint64_t bytes);
 void add_place(Facts& facts, const char* name, const std::optional<diagnose::Location>& location,
                const std::string& directory);
 
-// Elements that lie between the first and the last one in memory, both included; nothing where a shape is not known.
+// Elements that lie between the first and the last one in memory, both included; nothing if a shape is not known.
 std::optional<std::uint64_t> extent(const Argument& argument);
 std::uint64_t item_size(std::string_view dtype);  // 0: not known
 
 // Facts of the argument with indices outside of their bound: argument, at, value, bound, last, outside. The user's
 // own variable is preferred to the operator's parameter. False if there is none.
 bool add_bad_index(const Symptoms& symptoms, Facts& facts);
-// The same of labels, and from_one: "labels from 1 to 10". The call's own ignore_index is not among those outside.
+// The same for labels, and from_one: "labels from 1 to 10". The call's own ignore_index is not among those outside.
 bool add_bad_label(const Symptoms& symptoms, Facts& facts);
 // Facts of the first floating-point argument that holds NaN, infinity or a value outside low..high: argument and
 // values ("12 NaN", "min -0.5, max 3.25"). False if there is none.

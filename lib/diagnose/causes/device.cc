@@ -57,7 +57,7 @@ constexpr std::string_view kCompatibility = "https://docs.nvidia.com/deploy/cuda
 
 const std::vector<Rule>& device_rules() {
   static const std::vector<Rule> rules = {
-      // A device that is there is refused, too, where it cannot fault managed memory in.
+      // An existing device is also refused if it cannot page managed memory.
       {.id = "invalid-device",
        .sure = Sure::often,
        .codes = {101},

@@ -1,5 +1,5 @@
-// Indices and labels outside of what they index. The texts of PyTorch's assertions are those of its CUDA kernels up to
-// 2.11, the older ones of THC and THCUNN included.
+// Indices and labels that are out of range. The texts of PyTorch's assertions are those of its CUDA kernels up to 2.11,
+// the older ones of THC and THCUNN included.
 
 #include <algorithm>
 #include <cctype>
@@ -82,7 +82,7 @@ bool one_hot(const Symptoms& symptoms, Facts& facts) {
   return any_index(symptoms, facts);
 }
 
-// Inductor asserts what it indexes: "index out of bounds: 0 <= tmp4 < 30522".
+// Inductor asserts its indices: "index out of bounds: 0 <= tmp4 < 30522".
 bool compiled_index(const Symptoms& symptoms, Facts& facts) {
   constexpr std::string_view kStart = "index out of bounds: 0 <= ", kLess = " < ";
   std::string_view text = symptoms.assertion;

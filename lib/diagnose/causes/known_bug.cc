@@ -1,5 +1,5 @@
-// Bugs of frameworks that are known, a row each, with the thread that describes it. Facts decide more than versions do:
-// a kernel that was launched with what it cannot take had not been mended.
+// Known bugs of frameworks, one in a row, with the thread that describes it. Facts decide more than versions: a kernel
+// that got arguments it cannot handle was not fixed yet.
 
 #include <algorithm>
 #include <charconv>
@@ -44,7 +44,7 @@ int number(std::string_view& text) {
   return error == std::errc() ? value : 0;
 }
 
-// Major and minor version; a text that is no version counts as newer than all.
+// Major and minor version; text that is not a version counts as newer than all.
 bool at_most(std::string_view version, std::string_view last) {
   if (version.empty() || version[0] < '0' || version[0] > '9') return false;
   const int major = number(version), last_major = number(last);

@@ -20,7 +20,7 @@ constexpr std::uint64_t kMostRegisters = 255;        // of a thread
 
 std::string dimensions(const Dim3& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); }
 
-// As much as 64 bits hold, where it is more.
+// At most what 64 bits hold.
 std::uint64_t volume(const Dim3& d) {
   std::uint64_t product = std::uint64_t{d[0]} * d[1];
   return __builtin_mul_overflow(product, d[2], &product) ? std::numeric_limits<std::uint64_t>::max() : product;

@@ -56,7 +56,7 @@ bool only_freed(const Symptoms& symptoms, Facts& facts) {
 
 bool freed_before_replay(const Symptoms& symptoms, Facts& facts) { return symptoms.in_graph && freed(symptoms, facts); }
 
-// Without a failure it is what there is to say.
+// Without a failure this is all that can be said.
 bool only_freed_before_replay(const Symptoms& symptoms, Facts& facts) {
   return symptoms.in_graph && (symptoms.code == 0 ? freed(symptoms, facts) : only_freed(symptoms, facts));
 }
@@ -87,8 +87,8 @@ bool wrong_way(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// Whether the kernel was given this one address alone. If it has others, an index into one of them may be the reason,
-// and an odd pointer may be one that it does not use: null by design, or the end of something.
+// Whether the kernel got only this one address. If it has others, an index into one of them may be the reason, and an
+// odd pointer may be one that it does not use: null by design, or the end of something.
 bool is_only_address(const Symptoms& symptoms, const Argument& argument) {
   return std::ranges::none_of(symptoms.arguments, [&](const Argument& other) {
     return &other != &argument && (other.allocation || other.pointer.value_or(0) != 0);
@@ -129,7 +129,7 @@ bool is_zero(const Argument& argument) {
   return argument.origin == session::ValueOrigin::kernel && argument.pointer == 0u;
 }
 
-// A refused allocation that nobody looked at leaves a null pointer. Without one, null may be meant.
+// A refused allocation whose result nobody checked leaves a null pointer. Without one, null may be meant.
 bool may_be_blamed(const Symptoms& symptoms, const Argument& null) {
   return !symptoms.swallowed.empty() || is_only_address(symptoms, null);
 }

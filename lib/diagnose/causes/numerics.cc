@@ -1,4 +1,4 @@
-// Values that an operator does not take: NaN, infinity, numbers that are no probability.
+// Values that an operator does not take: NaN, infinity, numbers that are not probabilities.
 
 #include <limits>
 

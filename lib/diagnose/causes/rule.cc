@@ -11,7 +11,7 @@ bool contains_any(std::string_view text, const std::vector<std::string_view>& pa
   return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return text.find(part) != text.npos; });
 }
 
-// A program's own assertion may read like one of PyTorch's: its file tells them apart.
+// A program's own assertion may read like one of PyTorch's: its file distinguishes them.
 bool is_of_pytorch(std::string_view file) { return has_any(file, {"aten/src/", "/THCUNN/", "/THC/"}); }
 
 // Whole, as "input_val >= zero" ends like "val >= zero"; of `condition && "message"` a part of the message is enough.

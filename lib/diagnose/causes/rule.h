@@ -1,4 +1,4 @@
-// One entry of the table of causes. A rule fires if its whole signature fits; what is empty asks for nothing.
+// One entry of the table of causes. A rule fires if its whole signature matches; empty members match anything.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ struct Rule {
   std::string_view link{};
 };
 
-// `text` with its facts; nothing where one is missing.
+// `text` with its facts; nothing if one is missing.
 std::optional<std::string> filled(std::string_view text, const Facts& facts);
 
 // Chooses by dialect: "{cuda:cudaFree|cuMemFree}" becomes the part before the bar if the program uses the runtime, else

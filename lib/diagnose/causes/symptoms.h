@@ -59,10 +59,10 @@ struct Symptoms {
   std::string library;                // CUDA library that made the call: "libcublas.so.13"
   std::uint64_t bytes = 0;            // that the call asked for
   std::optional<std::uint64_t> free;  // bytes that the device had left then
-  std::optional<Work> operation;      // nothing: not known, or several kinds can be the one
+  std::optional<Work> operation;      // nothing: not known, or several kinds are possible
   // No call failed: the operation, or one of several, does not end.
   bool hang = false;
-  std::optional<WaitsFor> waits_for;    // nothing: the operation waits for nobody else
+  std::optional<WaitsFor> waits_for;    // nothing: the operation waits for nothing else
   std::string wait;                     // that in words: "until the word at 0x7f40 equals 1; …"
   bool write_queued = false;            // a stream has the write of that value before it
   bool asked_for_dump = false;          // a rerun for a GPU core dump was made
@@ -71,11 +71,11 @@ struct Symptoms {
   // For a hang in a collective of several ranks, if their calls are known.
   std::size_t ranks = 0;
   std::optional<RanksDifference> ranks_part;
-  std::string missing_ranks;  // "rank 1": they have not come to it
+  std::string missing_ranks;  // "rank 1": they have not reached it
   std::string rank_calls;     // of the others: "rank 0: train.py:40, step"
   bool in_graph = false;      // a node of a launched graph, or the launch itself
   bool launch = false;        // the refused call launches a kernel: grid, block and shared_bytes are its
-  std::string kernel;         // demangled; empty where several kernels can be the one
+  std::string kernel;         // demangled; empty if several kernels are possible
   Dim3 grid{}, block{};
   std::uint32_t shared_bytes = 0;            // dynamic
   std::string assertion;                     // condition or message of the device assertion that failed
@@ -88,7 +88,7 @@ struct Symptoms {
   std::vector<Frame> python;  // innermost first
   // A broken capture, where it was one.
   bool captured_by_other_thread = false;  // this thread captures nothing
-  std::uint32_t forked_from = 0;          // process with CUDA of which this one is a fork; 0: none is known
+  std::uint32_t forked_from = 0;          // the process with CUDA that this one was forked from; 0: none is known
   std::string forked_at;                  // "train.py:39, start"
   std::uint32_t failed_elsewhere = 0;     // process of the same job that failed earlier; 0: none is known
   bool vanished_when_serialised = false;  // a rerun failed unless it waited at this operation

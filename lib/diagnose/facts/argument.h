@@ -20,7 +20,7 @@ struct PointedMemory {
   std::uint64_t address = 0, bytes = 0;
   std::uint64_t offset = 0;  // of the pointer, from address; not less than bytes: past it
   std::optional<std::uint32_t> device;
-  bool out_of_reach = false;                 // of another device, which the operation's had not been given access to
+  bool out_of_reach = false;                 // of another device, to which the operation's device had no access
   bool is_freed = false;                     // then `freed` says where
   std::string owner;                         // "PyTorch's caching allocator", where it hands out parts; else empty
   std::optional<Location> allocated, freed;  // nothing: not recorded

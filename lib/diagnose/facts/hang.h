@@ -1,4 +1,4 @@
-// The parties of a hang: what an operation waits for, and where the ranks of a job part.
+// The parties of a hang: what an operation waits for, and where the ranks of a job diverge.
 #pragma once
 
 #include "analyse/hangs/unfinished_work.h"
@@ -7,7 +7,7 @@ namespace cudadiag::diagnose {
 
 using WaitsFor = analyse::StreamWait::For;
 
-// `absence`: some ranks have not come to the collective. `none`: all have called as many, alike.
+// `absence`: some ranks have not reached the collective. `none`: all have called the same number, in the same way.
 enum class RanksDifference { none, absence, line, kernel, blocks };
 
 }  // namespace cudadiag::diagnose

@@ -6,7 +6,7 @@
 
 namespace cudadiag::diagnose {
 
-// Views of `kernel`, in order; empty where it has no parameters, or a name that does not list them.
+// Views of `kernel`, in order; empty if it has no parameters, or a name that does not list them.
 std::vector<std::string_view> parameter_types(std::string_view kernel);
 
 }  // namespace cudadiag::diagnose

@@ -1,4 +1,4 @@
-// How a location is written in text: "train.py:41, forward", paths relative to a directory where they lie in it.
+// How a location is written in text: "train.py:41, forward", paths in a directory are relative to it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// How the address of an access lies to the memory that it was meant for.
+// The relation of an access's address to the memory that was meant.
 #pragma once
 
 #include <cstdint>

@@ -87,7 +87,7 @@ std::optional<double> met_at(const analyse::Failure& failure) {
 std::optional<double> heard_until(const session::ProcessRecord& record) { return at(record, record.clock_last); }
 
 // A server whose clock is ahead can make a file look changed that was saved just before the run: then too little is
-// shown, and nothing wrong.
+// shown, but nothing wrong.
 void drop_changed_sources(Finding& finding, const session::ProcessRecord& record, std::optional<double> met) {
   for_locations(finding, [&](Location& location) {
     const auto written = location.line > 0 && met ? symbolize::time_written(location.file) : std::nullopt;

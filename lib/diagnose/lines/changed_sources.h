@@ -10,20 +10,20 @@
 
 namespace cudadiag::diagnose {
 
-// When the failure was met, in seconds since the epoch: all code that it tells of was loaded by then. Nothing where the
+// When the failure was noticed, in seconds since the epoch: all code in its stacks was loaded by then. Nothing: the
 // process's clock is not known.
 std::optional<double> met_at(const analyse::Failure& failure);
-// When the process was last heard of.
+// The time of the process's latest record.
 std::optional<double> heard_until(const session::ProcessRecord& record);
 
-// Takes the text of the finding's lines out where their file was written after `met`.
+// Removes the text of the finding's lines if their file was written after `met`.
 void drop_changed_sources(Finding& finding, const session::ProcessRecord& record, std::optional<double> met);
 
 // For the failure's own finding: says in `because` that a rerun ran another text than the first run, if it did.
 void compare_rerun_source(Finding& finding, const analyse::Failure& failure, const session::Session& session,
                           symbolize::Symbolizer& symbolizer);
 
-// Instead of the text of the finding's line, where that was taken out; else empty.
+// Shown instead of the text of the finding's line, if that was removed; else empty.
 std::string changed_source_text(const Finding& finding);
 
 void note_changed_sources(Diagnosis& report);

@@ -54,8 +54,8 @@ bool makes(std::string_view operator_name, std::string_view node) {
   return !base.empty() && letters(operator_name).starts_with(base);
 }
 
-// Nodes of operators that only look at the same memory otherwise: they launch nothing, so whatever was launched under
-// their number is another's.
+// Nodes of operators that only make another view of the same memory: they launch nothing, so launches with their number
+// are another operator's.
 bool launches_nothing(std::string_view node) {
   static constexpr std::string_view kViews[] = {
       "Alias",  "AsStrided", "Detach",     "Diagonal",  "Expand",         "Permute",    "ReshapeAlias",
@@ -148,7 +148,7 @@ class Search {
     return symbolizer_.true_line(stack, kernel == nullptr ? "" : *kernel);
   }
 
-  // A node made in a backward pass (create_graph) has its forward line where the node that was run then has it.
+  // A node made in a backward pass (create_graph) has the forward line of the node that was run then.
   std::optional<symbolize::Location> line_of(const Operation& claim, const session::Site& site,
                                              const SourceStack& stack, int depth, std::string& because) {
     const symbolize::TrueLine line = own_line(site, stack);

@@ -10,7 +10,7 @@
 namespace cudadiag::diagnose {
 
 // `line`, the failing operation's, becomes the one that started its thread. Nothing, and `line` stays: it is the user's
-// itself, or that of the start is not known, or no line of the user's is behind that either.
+// own, or the line of the start is not known, or that has no line of the user's either.
 std::optional<ThreadStart> lead_to_start(symbolize::TrueLine& line, const analyse::Failure& failure,
                                          symbolize::Symbolizer& symbolizer);
 

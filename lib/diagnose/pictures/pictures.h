@@ -54,7 +54,7 @@ struct Timeline {
   std::size_t other_streams = 0;  // that are not drawn
 };
 
-// The memory that a process held, up to the call that found none.
+// The memory that a process held, up to the call that ran out of it.
 struct MemoryCurve {
   struct Point {
     double seconds = 0;       // since the process began

@@ -31,7 +31,7 @@ const DeliveredValue* holder(const Delivery& delivery, std::uint64_t address) {
   return best;
 }
 
-// Schemas of PyTorch's own operators can be relied on, but for the statistics that a normalisation updates.
+// Schemas of PyTorch's own operators are reliable, except for the statistics that a normalisation updates.
 std::optional<bool> written(const Delivery& delivery, const DeliveredValue& value, const std::string& argument) {
   if (value.written == true) return true;
   const bool reliable = delivery.op.starts_with("aten::") && !argument.starts_with("running_");
@@ -168,8 +168,8 @@ NamedAccess RaceTensors::name(const session::RaceAccess& access, const Process& 
       return named(*call->before, nullptr, access.begin, first_begin);
     }
   }
-  // A call that was not told of for itself, as it said nothing new; nodes of a graph, which were captured before: all
-  // that used the address there must have used it alike.
+  // A call that was not reported, because it had nothing new, or nodes of a graph, which were captured before: all uses
+  // of the address there must be alike.
   const auto alike = [](const NamedAccess& a, const NamedAccess& b) {
     return a.schema == b.schema && std::tie(a.tensor->argument, a.tensor->name, a.tensor->dtype, a.tensor->shape) ==
                                        std::tie(b.tensor->argument, b.tensor->name, b.tensor->dtype, b.tensor->shape);

@@ -1,5 +1,5 @@
-// Which operators and tensors race, as a rerun tells it that looked for the same races and saw the operators of their
-// lines (wire/rerun/delivery.h).
+// Which operators and tensors race, from a rerun that looked for the same races and saw the operators of their lines
+// (wire/rerun/delivery.h).
 #pragma once
 
 #include <cstdint>

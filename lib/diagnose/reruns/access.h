@@ -1,4 +1,4 @@
-// The failing access of a finding: what a GPU core dump says of it, joined with the memory that the recording knows.
+// The failing access of a finding: the facts of a GPU core dump, joined with the memory that the recording knows.
 #pragma once
 
 #include <vector>

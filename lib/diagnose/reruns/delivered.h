@@ -12,7 +12,7 @@ void add_delivered(Finding& finding, const analyse::Failure& failure);
 
 Argument argument_of(const session::DeliveredValue& value);
 
-// The innermost line of the user's; nothing known: there is none.
+// The user's innermost line; nothing known: there is none.
 Location line_of_user(const symbolize::SourceStack& stack);
 
 // Adds the values at watched lines before the failure.
@@ -21,7 +21,7 @@ void add_watched(Finding& finding, const analyse::Failure& failure);
 // For a finding that lacks memory: adds what PyTorch's allocator held in the rerun that asked it.
 void add_tensor_memory(Finding& finding, const session::Session& session, const symbolize::Symbolizer& symbolizer);
 
-// The call that was saved, where one was asked for.
+// The call that was saved, if the user asked for one.
 void add_inputs(Finding& finding, const analyse::Failure& failure, const session::Session& session);
 void add_saved_launch(Finding& finding, const analyse::Failure& failure, const session::Session& session);
 

@@ -182,7 +182,7 @@ class Matching {
     add_assertion(*best->device, failure);
   }
 
-  // Of a process that has left one in the first run.
+  // The dump of a process that wrote one in the first run.
   void join_own_dump(Finding& finding) const {
     const auto own = testimony_.of_first_run.find(finding.pid);
     if (own == testimony_.of_first_run.end() || !async(finding)) return;
@@ -196,7 +196,7 @@ class Matching {
     finding.device->of_first_run = true;
   }
 
-  // A hang: of the kernels that the dump shows running, the one that fits best.
+  // For a hang: the kernel that fits best, of those that the dump shows running.
   void join_running(Finding& finding) const {
     Fit best;
     for (const DeviceFailure& kernel : testimony_.running) {
@@ -209,7 +209,7 @@ class Matching {
     }
   }
 
-  // Where the first run knows only that one of several nodes of a graph failed, the dump may name any of them.
+  // If the first run knows only that one of several nodes of a graph failed, the dump may name any of them.
   static std::optional<Fit> fit_of(const DeviceFailure& failure, const Finding& finding) {
     if (failure.mangled.empty() || !finding.launch) return std::nullopt;
     if (finding.launch->mangled == failure.mangled) return fit(failure, finding, *finding.launch);
@@ -244,7 +244,7 @@ class Matching {
       }
     }
     first->device_unknown = text;
-    // The PC itself is what is wrong with an invalid one.
+    // With an invalid PC, the PC itself is wrong.
     const bool foreign = failure.mangled.empty() && failure.function.empty() && failure.exception != "Warp Invalid PC";
     if (foreign) first->foreign_exception = failure.exception;
     report_.notes.push_back({analyse::NoteCode::device_disagrees, text + "; it is not taken for the finding's"});
@@ -276,8 +276,8 @@ class Matching {
   }
 
   bool is_of(const Assertion& assertion, const DeviceFailure& failure) const {
-    // A function of another name may be part of the kernel: inlined, or a lambda. Of one kernel that failed one
-    // assertion alone was printed, and of its block.
+    // A function of another name may be part of the kernel: inlined, or a lambda. If one kernel failed, only one of its
+    // assertions was printed, from its block.
     if (failure.lines.empty()) {
       return printed_.size() == 1 && (own_name(assertion.function) == own_name(failure.kernel) ||
                                       (failure.block && assertion.block == *failure.block));
@@ -312,7 +312,7 @@ class Matching {
     return found == testimony_.printed.end() ? nullptr : &found->assertions;
   }
 
-  // No dump: what a rerun printed, where it can only be this kernel's.
+  // Without a dump: the assertion that a rerun printed, if it can only be this kernel's.
   void join_text() {
     for (std::size_t i = 0; i < report_.findings.size(); ++i) {
       Finding& finding = report_.findings[i];

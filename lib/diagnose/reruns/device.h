@@ -1,4 +1,4 @@
-// Ties what reruns say of the GPU (symbolize/device_testimony.h) to the findings of the first run.
+// Adds what reruns learnt from the GPU (symbolize/device_testimony.h) to the findings of the first run.
 #pragma once
 
 #include "analyse/analysis.h"
@@ -7,12 +7,13 @@
 
 namespace cudadiag::diagnose {
 
-// The innermost line that is not in a header of CUDA's or of its libraries: the user called what they inlined. 0: all are.
+// The innermost line that is not in a header of CUDA's or of its libraries: the user called the function that they
+// inlined. 0: all are.
 std::size_t leading_line(const std::vector<symbolize::DeviceLine>& lines);
 
 // Fills `device` of the finding that it fits, and `device_unknown` of the others; what fits none becomes a note.
-// Kernels are compared by name: in a run of its own the dump may be of another failure than the finding is. `failures`
-// are the findings', one each.
+// Kernels are compared by name: a dump from another run may be of another failure than the finding. `failures` are the
+// findings', one each.
 void add_device(Diagnosis& report, const symbolize::DeviceTestimony& testimony, const session::Session& session,
                 const analyse::Analysis& analysis, const std::vector<const analyse::Failure*>& failures);
 

@@ -1,4 +1,4 @@
-// The access that failed, as far as a GPU core dump and its code tell by themselves: no recording is needed.
+// The access that failed, as far as a GPU core dump and its code show it: no recording is needed.
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ struct DumpAccess {
   std::uint32_t shared_bytes = 0;           // of a block, those of the system included; 0: not known
 };
 
-// `code`: nvdisasm's text of the kernel. Nothing where the instruction is not known, or its access is not understood.
+// `code`: nvdisasm's text of the kernel. Nothing if the instruction is not known, or its access is not understood.
 std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, const std::string& code);
 
 // The parameter that must be the pointer; null: there is none, or several can be.

@@ -68,7 +68,7 @@ class Weighing {
   Weighing(const DeviceFailure& exception, const session::Session& session, symbolize::Symbolizer& symbolizer)
       : exception_(exception), session_(session), symbolizer_(symbolizer) {}
 
-  // `alone`: no other process failed, of which the dump may be just as well.
+  // `alone`: no other process failed that the dump may be of.
   void weigh(Failure& failure, bool alone) const {
     if (!is_open(failure) || !fits(exception_, failure.code)) return;
     const ProcessRecord& record = failure.process->record;
@@ -94,14 +94,14 @@ class Weighing {
   }
 
  private:
-  // Where a graph leads, that is for its launch or a node of it.
+  // Whether the launch of a graph, or a node of it, leads.
   static bool is_open(const Failure& failure) {
     return failure.kind == analyse::Kind::async_error && failure.grade == analyse::Grade::inferred &&
            failure.again == nullptr && failure.candidates.size() > 1 && failure.candidates.front().node == nullptr;
   }
 
   bool is_launched_at_one_line(const session::Process& process, const session::Operation& operation) const {
-    // A kernel of a backward pass has a line of its own for each node.
+    // A kernel of a backward pass has a separate line for each node.
     if (analyse::runs_node(operation)) return false;
     const Location line = located(resolve(symbolizer_, process, operation.site).line.location);
     return line.nearest().line > 0 &&
@@ -143,7 +143,7 @@ class Weighing {
 
 // ---- nodes of a graph
 
-// The candidates are nodes of one launch, and all of its nodes that can be the one are among them.
+// The candidates are nodes of one launch, and include all of its possible nodes.
 bool are_nodes_of_one_launch(const Failure& failure) {
   const auto& candidates = failure.candidates;
   return !candidates.empty() && failure.unlisted == 0 && !failure.records_lost &&
@@ -158,7 +158,7 @@ bool is_of_its_node(const DeviceFailure& exception, const ProcessRecord& record,
          may_be_same(exception.block_dim, candidate.node->block);
 }
 
-// Goes on to the nodes with the dump's kernel. True: these are of one line.
+// Continues with the nodes that have the dump's kernel. True: these are of one line.
 bool name_node(Failure& failure, const DeviceFailure& exception, std::string_view dump) {
   if (!are_nodes_of_one_launch(failure)) return false;
   const ProcessRecord& record = failure.process->record;

@@ -10,8 +10,8 @@
 
 namespace cudadiag::diagnose {
 
-// Adds to the findings in compiled code the line, with the role eager, and the cause with the arguments that prove it
-// where their own has not as much. `failures` are the findings', one each; their causes are known.
+// Adds to the findings in compiled code the line, with the role eager, and the cause with the arguments that prove it,
+// if their own cause has fewer. `failures` are the findings', one each; their causes are known.
 void add_eager(Diagnosis& report, const EagerAnswer& eager, const std::vector<const analyse::Failure*>& failures);
 
 }  // namespace cudadiag::diagnose

@@ -24,7 +24,7 @@ bool was_possible(const Finding& before, const Finding& after) {
          });
 }
 
-// The line that leads was already told; or it was not yet known to have started the thread of the one that was.
+// The leading line was already reported; or it was not yet known that it started the thread of the reported one.
 bool leads_as_before(const Finding& before, const Finding& after) {
   const bool new_start = after.thread_start && !before.thread_start;
   return same_place(before.location, new_start ? after.thread_start->issued : after.location);

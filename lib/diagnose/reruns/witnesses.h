@@ -1,5 +1,5 @@
-// Ties what foreign programs say (symbolize/device_testimony.h) to the findings: labelled as theirs, and beside what
-// was measured where they differ.
+// Adds the findings of other programs (symbolize/device_testimony.h): labelled as theirs, and beside our own
+// measurements if they differ.
 #pragma once
 
 #include <cstdint>

@@ -32,8 +32,8 @@ bool ended_badly(const session::Session& session, std::uint32_t pid) {
   return own->second.signal.has_value() || own->second.code.value_or(0) != 0;
 }
 
-// The one whose root came first, of what lasts and of losses that the program did not ask for. Else the first of the
-// other uses; else what the program asked for before it failed. Null: none.
+// The use whose root came first, among lasting uses and among losses that the program did not check. Else the first of
+// the other uses; else what the program checked before it failed. Null: none.
 const Delivery* first_used(const session::Session& session, const session::Process& process) {
   std::set<std::uint64_t> asked;
   for (const Delivery& delivery : process.deliveries) {

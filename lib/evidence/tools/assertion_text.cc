@@ -98,7 +98,7 @@ class Reader {
   std::vector<Assertion> found() && { return std::move(found_); }
 
  private:
-  // Two may stand on one line, where another process's line break went elsewhere.
+  // Two may be on one line, if another process's line break went elsewhere.
   void read_line(std::string_view line) {
     read_dsa(line);
     while (const auto place = take_until(line, kBlock)) {

@@ -43,7 +43,7 @@ class Reader {
       const std::string_view line = output.substr(0, end);
       output.remove_prefix(std::min(output.size(), end + 1));
       if (line.size() > 4 * kLongestPart) continue;
-      // A frame goes on in lines that are set in.
+      // A frame continues in indented lines.
       if (!frame_.empty() && line.starts_with(' ') && frame_.size() < 4 * kLongestPart) {
         frame_.append(line);
         continue;
@@ -116,7 +116,7 @@ class Reader {
     found_.kernel = taken_part(name.starts_with("in ") ? name.substr(3) : name);
     frame.remove_prefix(launch + 3);
     found_.grid = take_dimensions(frame);
-    // A cluster may stand between the two.
+    // A cluster may be between the two.
     while (frame.starts_with(',')) {
       frame.remove_prefix(1);
       found_.block_dim = take_dimensions(frame);

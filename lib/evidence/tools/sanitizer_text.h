@@ -29,7 +29,7 @@ struct InvalidAccess {
   std::string space, mode;  // "global", "write"; empty for records of another kind, as "Stack overflow"
   std::uint64_t bytes = 0;
   std::string headline;          // of the record
-  std::string function, kernel;  // as they were printed: mangled where that was asked for
+  std::string function, kernel;  // as they were printed: mangled if the tool was asked for that
   std::uint64_t offset = 0;      // in function
   std::string file;              // empty: not known
   std::uint32_t line = 0;
@@ -41,7 +41,7 @@ struct InvalidAccess {
 
 struct SanitizerLog {
   std::vector<InvalidAccess> accesses;  // kMostAccesses at most
-  std::optional<std::uint64_t> errors;  // that it counted; nothing: it did not come to its end
+  std::optional<std::uint64_t> errors;  // that it counted; nothing: it did not finish
   std::string complaint;                // the first error of its own, "Error: …"
 };
 

@@ -1,5 +1,5 @@
-// Pieces of the output of NVIDIA's tools: each is taken from the start of a text, which loses it. Nothing: it is not there,
-// and then the text may have lost a part of it.
+// Pieces of the output of NVIDIA's tools: each is removed from the start of a text. Nothing: it is not there; the text
+// may then have lost a part.
 #pragma once
 
 #include <array>

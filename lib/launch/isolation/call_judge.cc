@@ -36,7 +36,7 @@ using Verdict = CallJudge::Verdict;
 constexpr std::size_t kMostMessages = 1024;  // as the kernel has it
 
 const Verdict kLetThrough;
-// Beside addresses that a rerun could use in a network of its own.
+// Beside addresses that a rerun could use in a private network.
 constexpr const char* kNoNetwork = " (a private network is refused here)";
 
 // Whether the kernel would refuse it anyway, for the user's rights or a file system that is only read.
@@ -297,13 +297,13 @@ CallJudge::Verdict CallJudge::judge_endpoint(const Call& call, const Endpoint& e
     if (listens) return kLetThrough;
     const bool own = endpoint.loopback || endpoint.any_address || addresses_.contains(endpoint.address);
     if (!own) return call.refuse(EACCES, endpoint.text);
-    // The kernel finds nobody there, and the program may have meant somebody in the network that this machine has. Asked
-    // once: clients try often, and a machine can have very many sockets.
+    // If no process listens there, the program may have meant a server in the machine's own network. Looked up once
+    // for each port: clients try often, and a machine can have very many sockets.
     if (!met_ports_.insert(endpoint.port).second) return kLetThrough;
     const bool missed = !is_served(owner_, endpoint.port) && is_served(parent_of(owner_), endpoint.port);
     return missed ? Verdict{0, session::KeptFrom{call.rule.deed, endpoint.text}} : kLetThrough;
   }
-  // Whatever port is free: programs ask for one to learn its number, and serve nobody before they listen.
+  // Whatever port is free: programs ask for one to learn its number, and accept no connection before they listen.
   if (listens && endpoint.port == 0) return kLetThrough;
   const auto& ports = isolation_.ports;
   const bool near = endpoint.loopback || (isolation_.any_interface && listens);

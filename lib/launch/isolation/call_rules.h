@@ -1,5 +1,5 @@
-// The system calls of an isolated rerun that somebody has to look at before the kernel carries them out: those that can
-// change something outside, whether Landlock covers them or not. Constant data, and the filter (seccomp) made of it.
+// The system calls of an isolated rerun that are checked before the kernel carries them out: those that can change
+// something outside, whether Landlock covers them or not. Constant data, and the filter (seccomp) made of it.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ std::span<const CallRule> call_rules();
 // calls wait for an answer, or -1 with errno: EBUSY, where another one listens already. Safe between fork and exec.
 int install_filter();
 
-// Whether this kernel, and whatever this process runs in, lets that be done at all. Tried once, in a process of its own.
+// Whether this kernel, and the container if there is one, allow it at all. Tried once, in a child process.
 bool can_filter();
 
 }  // namespace cudadiag::launch

@@ -1,5 +1,6 @@
 // Starts the target of a supervisor: from a thread that is confined for good, while the others of this process are not.
-// The target's memory for the recording is reached through that thread, as a confined process may look into no other.
+// The target's memory for the recording is reached through that thread, because a confined process cannot read another
+// one's memory.
 #pragma once
 
 #include <signal.h>

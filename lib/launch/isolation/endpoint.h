@@ -16,7 +16,7 @@ struct Endpoint {
   std::string text;  // with the port
 };
 
-// Nothing: another family, or too short for the kernel too. An IPv4 address that is mapped into IPv6 is an IPv4 one.
+// Nothing: another family, or too short even for the kernel. An IPv4 address that is mapped into IPv6 is an IPv4 one.
 std::optional<Endpoint> endpoint_of(std::span<const char> bytes);
 
 }  // namespace cudadiag::launch

@@ -30,10 +30,10 @@ int landlock_version();
 // Every rerun needs these: the GPU's device files, /dev/null and the like, the pipes of the MPS daemon.
 Isolation usual_isolation();
 
-// Whether a rerun can be isolated here: by Landlock, and by a look at those of its calls that Landlock does not cover.
+// Whether a rerun can be isolated here: by Landlock, and by checks of the calls that Landlock does not cover.
 bool can_isolate();
 
-// Confines the calling thread and all processes that it starts. 0, or what went wrong as errno has it.
+// Confines the calling thread and all processes that it starts. 0, or the errno of what went wrong.
 int confine_this_thread(const Isolation& isolation);
 
 // Converts to the arguments of another process, and back. Ignores foreign words.

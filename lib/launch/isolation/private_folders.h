@@ -13,7 +13,7 @@ namespace cudadiag::launch {
 class PrivateFolders {
  public:
   // Below `place` where names of sockets there stay short enough, else in the temporary folder. Copies of the caches,
-  // of 512 MiB and 20,000 files in all at most: a larger one is cold.
+  // of 512 MiB and 20,000 files in all at most: a larger cache is left out.
   static base::Result<PrivateFolders> make(const std::filesystem::path& place);
   PrivateFolders(PrivateFolders&& other) noexcept;
   PrivateFolders& operator=(PrivateFolders&&) = delete;

@@ -73,8 +73,8 @@ std::string same_numbers(const char* map) {
   return same;
 }
 
-// A process that stays in this namespace, as only such a one may write a map of several users. It waits for the end of
-// `ready`, then exits with 0 if it has written the maps of its parent's namespace.
+// A process that stays in this namespace, because only such a process may write a map of several users. It waits for
+// the end of `ready`, then exits with 0 if it has written the maps of its parent's namespace.
 pid_t start_map_writer(const FileDescriptor& ready, const FileDescriptor& keep_open) {
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
@@ -105,7 +105,7 @@ bool enter_namespace_as_root() {
   return is_done(writer) && entered;
 }
 
-// Every other user and group has no name there. Rights to files stay what they are.
+// Other users and groups have no name there. Access rights to files do not change.
 bool enter_namespace_as(uid_t user, gid_t group) {
   if (::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
   const std::string number = std::to_string(user), group_number = std::to_string(group);

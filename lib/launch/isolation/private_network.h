@@ -14,8 +14,8 @@ namespace cudadiag::launch {
 // Tried in a process of its own: a security module may allow a user namespace, and then refuse everything in it.
 bool can_have_private_network();
 
-// Moves this process to such a network, also those that it starts. Where its user may make none (CAP_SYS_ADMIN), it moves
-// to a user namespace first: root with all users, others with their own user and group alone. False: the kernel, a
+// Moves this process to such a network, also those that it starts. If its user may not make one (CAP_SYS_ADMIN), it
+// moves to a user namespace first: root with all users, others only with their own user and group. False: the kernel, a
 // container or a security module refuses it, and nothing has changed. The process must have one thread.
 bool enter_private_network();
 

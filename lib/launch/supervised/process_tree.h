@@ -1,4 +1,4 @@
-// Processes by their parents, as /proc has them, and signals that reach nobody else.
+// Processes by their parents, as /proc has them, and signals that reach only these.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@ namespace cudadiag::launch {
 struct ProcessState {
   pid_t parent = 0;         // 0: gone, or the kernel's own
   bool ended = false;       // not reaped yet
-  std::uint64_t start = 0;  // in ticks since the machine's start: with the number, nobody else's
+  std::uint64_t start = 0;  // in ticks since the machine's start: unique together with the number
 };
 ProcessState state_of(pid_t process);
 

@@ -26,7 +26,7 @@ using base::FileDescriptor;
 using supervision::Packet;
 using Clock = std::chrono::steady_clock;
 
-// A supervisor that is starved tells nothing for a while.
+// A supervisor that gets no CPU time reports nothing for a while.
 constexpr int kStartMilliseconds = 60'000;
 constexpr auto kOrphansPatience = std::chrono::seconds(10);
 

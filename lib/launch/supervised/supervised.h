@@ -1,5 +1,5 @@
-// A rerun as its launcher sees it: behind a supervisor process that owns all that the rerun starts. Nothing else is ever
-// signalled; where the supervisor is killed, this side ends what it has seen of its tree.
+// A rerun as its launcher sees it: under a supervisor process that owns all that the rerun starts. Nothing else is ever
+// signalled; if the supervisor is killed, this side ends what it has seen of its tree.
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +21,7 @@ namespace cudadiag::launch {
 struct SupervisedOptions {
   int input = -1;                      // its standard input; -1: ours
   int output = -1;                     // its standard output and error; -1: ours
-  std::string directory;               // where it starts, and from where its path is seen; empty: here
+  std::string directory;               // the folder in which it starts and its path is resolved; empty: this process's
   int arena = -1;                      // the memory that it records to; -1: none
   std::optional<Isolation> isolation;  // nothing: it may do what this process may
   std::string remove;                  // a folder that goes with it; empty: none
@@ -40,7 +40,7 @@ class Supervised {
   // Takes in what has happened, and reaps. True once the target and all that it started are gone, or cannot be ended.
   // To be called every so often, or nothing is known of its tree should the supervisor be killed.
   bool reap();
-  // Asks all of it to end, and kills what is left after `grace`. It is over when reap() says so.
+  // Asks all of it to end, and kills what is left after `grace`. It is over when reap() returns true.
   void end(std::chrono::milliseconds grace);
   // Stops all of it, and lets it run on.
   void halt();
@@ -49,7 +49,7 @@ class Supervised {
   // How the target ended; neither code nor signal: not known, as the supervisor was killed.
   const session::ProcessEnd& end() const { return end_; }
   bool has_ended() const { return ended_; }
-  // The terminal stopped it, as it asked the terminal for something; it is then ended.
+  // The terminal stopped it, because it asked the terminal for input; it is then ended.
   bool asked_terminal() const { return asked_terminal_; }
   // The things that it was kept from, each once.
   const std::vector<session::KeptFrom>& kept_from() const { return kept_from_; }

@@ -93,9 +93,9 @@ class CallDesk {
 
   int listener() const { return listener_.get(); }
 
-  // False: nobody can make a call there any more.
+  // False: no process can make a call there any more.
   bool answer() {
-    // A newer kernel may tell more than this program knows of.
+    // A newer kernel may report more than this program knows of.
     union {
       seccomp_notif call;
       std::array<char, 1024> room{};

@@ -1,7 +1,7 @@
-// The process between a launcher and a rerun. All that the rerun starts descends from it and comes to it as orphans, so
-// that nobody else's process is ever taken for one of the rerun; when the launcher dies, or it is asked to end, it ends
-// all of them and removes the rerun's private folder. It starts the target, confined if asked to, and answers for what
-// an isolated target may do.
+// The process between a launcher and a rerun. All that the rerun starts descends from it and is adopted by it, so that
+// no other process is ever taken for one of the rerun; when the launcher dies, or it is asked to end, it ends all of
+// them and removes the rerun's private folder. It starts the target, confined if asked to, and answers for what an
+// isolated target may do.
 #pragma once
 
 namespace cudadiag::launch {

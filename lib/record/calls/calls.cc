@@ -25,7 +25,7 @@ void read_launch_config(const CUlaunchConfig& config, Call& call) {
   }
 }
 
-// Addresses of a copy of rows; none where it goes to or from an array.
+// Addresses of a copy of rows; none if it goes to or from an array.
 template <typename Copy>
 void read_rows(const Copy& copy, Call& call) {
   const auto place = [](CUmemorytype type, CUdeviceptr device, const void* host, std::size_t offset) -> std::uint64_t {
@@ -78,7 +78,7 @@ MemoryOperation wait_by(unsigned flags) {
   }
 }
 
-// The first wait of a batch is where it can stand; one that only writes is its first write.
+// A batch can block at its first wait; one that only writes counts as its first write.
 void read_batch(unsigned count, const CUstreamBatchMemOpParams* batch, Call& call) {
   for (unsigned i = 0; batch != nullptr && i < count; ++i) {
     const bool wide =
@@ -344,8 +344,8 @@ constexpr void mark_memory(Builder& b) {
   for (std::uint32_t id = 1; id < b.table.size(); ++id) b.table[id].memory = memory_call(id) != MemoryCall::What::none;
 }
 
-// Waits, and what may wait for the GPU by the way: memory that comes and goes, contexts that end. Not loading code:
-// that can happen under the dynamic linker's lock, where no stack should be walked.
+// Calls that wait, and calls that may wait for the GPU as a side effect: allocating and freeing memory, ending
+// contexts. Not loading code: that can happen under the dynamic linker's lock, where no stack should be walked.
 constexpr void mark_blocking(Builder& b) {
   for (const std::uint32_t id :
        {CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz,
@@ -415,8 +415,8 @@ const CallRule& driver_call(std::uint32_t id) { return id < kTable.size() ? kTab
 
 bool only_asks(std::string_view name) {
   const auto has = [name](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  // Looking a kernel up may load its module, and asking for a stream's capture touches the context: these fail. Whoever
-  // asks for an event's handle for others means to have it recorded by them.
+  // Looking a kernel up may load its module, and asking for a stream's capture touches the context: these fail. A
+  // program that exports an event's handle lets other processes record it.
   for (const std::string_view fallible : {"GetFunction", "GetFuncBySymbol", "GetKernel", "GetModule", "GetCaptureInfo",
                                           "FuncGetAttributes", "MemGetInfo", "IpcGetEventHandle"}) {
     if (has(fallible)) return false;

@@ -22,7 +22,7 @@ enum class Role : std::uint8_t {
   event_shared,     // with other processes, which record it too
   capture_begin,
   capture_end,
-  peer_access,  // of the current context to another one's memory, given or taken back
+  peer_access,  // access of the current context to another one's memory: given or taken back
   graph,        // graph_calls.h
   look_up,      // of the driver's functions; not to have one is an answer
   initialise,
@@ -42,8 +42,9 @@ struct Call {
   std::uint32_t rows = 1;
   std::uint64_t value = 0;
   wire::operation::MemoryOperation memory_operation = wire::operation::MemoryOperation::unknown;
-  bool to_host = false, from_host = false;  // of a copy: it may go there, or come from there, by what the call says
-  void* const* parameters = nullptr;        // of a launch
+  bool to_host = false,
+       from_host = false;  // of a copy: its name and arguments allow that it goes to, or comes from, the host
+  void* const* parameters = nullptr;  // of a launch
   void* const* extra = nullptr;
 };
 
@@ -62,8 +63,8 @@ struct CallRule {
 
 // Ids of drivers to come lie beyond the table: they are watched.
 [[gnu::hot]] const CallRule& driver_call(std::uint32_t id);
-// By a call's name: it only asks, and no failure of the GPU comes back from it. PyTorch makes thirty such calls for
-// every launch, and a callback costs 0.2 µs: they get none.
+// By a call's name: it only queries, and never returns a failure of the GPU. PyTorch makes thirty such calls for every
+// launch, and a callback costs 0.2 µs: they get none.
 bool only_asks(std::string_view name);
 
 // Addresses and rows of a copy.

@@ -11,7 +11,7 @@ namespace cudadiag::record::driver_log {
 
 namespace {
 
-// "[08:28:00.739][140398069522432][CUDA][E] One or more …" in a file; without its head where it is handed over.
+// "[08:28:00.739][140398069522432][CUDA][E] One or more …" in a file; without its head if it is passed to a callback.
 std::string_view without_head(std::string_view line) {
   while (line.starts_with('[')) {
     const std::size_t end = line.find(']');

@@ -9,7 +9,7 @@
 
 namespace cudadiag::record::driver_log {
 
-// Without the entry point nothing is ever said. What the program registers or sets for itself stays as it is.
+// Without the entry point there are no explanations. What the program registers or sets for itself stays as it is.
 void start(const DriverApi& driver);
 
 void forget();

@@ -1,4 +1,4 @@
-// Records failed calls: collects what is known of a call that has returned an error, and hands it to Failures.
+// Records failed calls: collects the facts of a call that has returned an error, and passes them to Failures.
 #pragma once
 
 #include <cupti.h>
@@ -36,8 +36,8 @@ class FailureRecorder {
   // EXIT of a runtime call that has failed, or that asks for the last error.
   void runtime_call_returned(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                              std::uintptr_t frame);
-  // The driver has written a core dump and is about to end the process: what waits now never returns. `waiting`: the
-  // thread that waits.
+  // The driver has written a core dump and is about to end the process: the call that waits now never returns.
+  // `waiting`: the thread that waits.
   void device_failed(ThreadState* waiting);
 
  private:

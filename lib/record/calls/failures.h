@@ -1,4 +1,5 @@
-// Failed calls: keeps them in the area, follows what became of each, and freezes the picture at the first sticky one.
+// Failed calls: keeps them in the area, follows what happened after each, and freezes the recording at the first sticky
+// one.
 #pragma once
 
 #include <atomic>
@@ -30,7 +31,7 @@ struct FailedCall {
   std::uint64_t started = 0;         // ticks; 0: not known
   std::string_view explanation{};    // the driver's own words
   const Capture* capture = nullptr;  // that it is about; null: none is known
-  std::uint64_t bytes = 0;           // asked for, where `call` does not say
+  std::uint64_t bytes = 0;           // requested bytes, if `call` does not have them
   std::uint64_t device_free = 0, device_total = 0;
   const char* outer = nullptr;  // the runtime call around it, if that has no callback
   std::uint64_t of_call = 0;    // serial of the failed call whose error this one returned; 0: it failed itself

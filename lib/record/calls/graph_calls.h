@@ -10,7 +10,7 @@ namespace cudadiag::record {
 struct GraphCall {
   enum class What : std::uint8_t {
     none,
-    add_node,     // nodes made inside it stand for its line
+    add_node,     // nodes made inside it get its line
     instantiate,  // `made` points to the executable graph once it has returned
     update,       // `exec` is from now on what `graph` says
     set_node,     // one node of `exec` gets other parameters
@@ -22,11 +22,11 @@ struct GraphCall {
   CUgraphExec exec = nullptr;
   const CUgraphExec* made = nullptr;
   CUgraphNode node = nullptr;
-  // set_node: what the node is given, where it is of that kind.
+  // set_node: the node's new parameters, if it is of that kind.
   const CUDA_KERNEL_NODE_PARAMS* kernel = nullptr;
   const CUDA_MEMCPY3D* copy = nullptr;
   const CUDA_MEMSET_NODE_PARAMS* memset = nullptr;
-  // add_node: what it adds, where that is a conditional node; `added` points to the node once it has returned.
+  // add_node: the new node, if it is a conditional one; `added` points to the node once it has returned.
   const CUDA_CONDITIONAL_NODE_PARAMS* conditional = nullptr;
   const CUgraphNode* added = nullptr;
   unsigned long long flags = 0;  // instantiate

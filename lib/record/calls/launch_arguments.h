@@ -1,5 +1,5 @@
-// The parameters of the one launch that a rerun is waiting for: read at its ENTER, written down if it fails. Whoever
-// uses it holds the gate (alone.h), so one buffer does.
+// The parameters of the one launch that a rerun is waiting for: read at its ENTER, written down if it fails. Its user
+// holds the gate (alone.h), so one buffer is enough.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ class LaunchArguments {
   void attach(Interner& interner, const DriverApi& driver);
 
   void read(const Call& launch);
-  // There is nothing to be kept of the operation that is alone now.
+  // Nothing is kept of the operation that runs alone now.
   void forget() { has_ = false; }
   // The operation that was read has failed.
   void keep(std::uint16_t thread, std::uint64_t serial);

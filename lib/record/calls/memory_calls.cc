@@ -6,7 +6,7 @@ namespace {
 
 using wire::allocation::Kind;
 
-// The number of bytes is asked for at ENTER too, or after a refusal, where nothing is behind the output pointers.
+// The number of bytes is asked for at ENTER too, or after a refusal, when the output pointers lead nowhere.
 template <typename Parameters>
 std::uint64_t bytes(const void* raw) {
   const auto& p = *static_cast<const Parameters*>(raw);

@@ -1,5 +1,5 @@
 // The layout of a kernel's parameters among the bytes of a launch: asked of the driver once per kernel, and kept in the
-// area (wire/launch_parameters.h) for whoever reads the parameters later.
+// area (wire/launch_parameters.h) for readers of the parameters.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,7 @@ class ParameterLayouts {
   std::uint32_t ask(CUfunction function);
 
   const DriverApi* driver_ = nullptr;
-  std::uint16_t* pool_ = nullptr;  // the region; index 0 stands for nothing
+  std::uint16_t* pool_ = nullptr;  // the region; index 0 means none
   std::atomic<std::uint64_t> generation_ = 0;
   Mutex mutex_;
   std::uint32_t used_ = 1;

@@ -29,7 +29,8 @@ class WatchedCalls {
   void runtime_may_start(std::uint32_t id, const CUpti_CallbackData& data);
   // A driver call has failed. The runtime's launch around it, if that has no callback; null: none is known.
   const char* driver_call_failed(const char* name, bool launch);
-  // From the first failure on it matters who asks for the last error; before that these two are called too often.
+  // From the first failure on it matters which calls ask for the last error; before that these two are called too
+  // often.
   void watch_last_error();
 
   static bool asks_for_last_error(std::uint32_t id) {

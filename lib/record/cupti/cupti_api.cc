@@ -66,7 +66,7 @@ bool CuptiApi::open_next(std::size_t& candidate, char* path, std::size_t path_si
   return true;
 }
 
-// Where the loader has found it, of which `asked` may be no more than a name.
+// Where the loader found it; `asked` may be only a name.
 const char* CuptiApi::place_of_library(const char* asked) const {
   Dl_info info{};
   const bool known = dladdr(reinterpret_cast<void*>(enable_callback_), &info) != 0 && info.dli_fname != nullptr;

@@ -129,7 +129,7 @@ void Runtimes::meet_first() {
 }
 
 void Runtimes::looked_up(std::string_view function, int version) {
-  // Each runtime's first: what the thread looked up before was for somebody else.
+  // Each runtime's first: earlier look-ups of the thread were not for it.
   if (function == "cuInit") t_this.looked_up = 0, t_this.newest_looked_up = 0;
   ++t_this.looked_up;
   if (version > t_this.newest_looked_up) t_this.newest_looked_up = version;

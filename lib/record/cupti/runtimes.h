@@ -35,11 +35,11 @@ class Runtimes {
   // By the calling thread: cuGetProcAddress, and cuInit, whose caller may be a runtime.
   static void looked_up(std::string_view function, int version);
   void initialised();
-  // A driver call failed, which `launches` or may get what that needs. The name of the launch that is left out around
-  // it, or null: there is none, or it is not known. Walks the stack.
+  // A driver call failed: a launch (`launches`), or a look-up for one. Returns the name of the unwatched launch around
+  // it; null: there is none, or it is not known. Walks the stack.
   const char* failed(std::string_view driver_call, bool launches);
 
-  // The launches that are left out: those that are many.
+  // The launches that are not watched: the frequent ones.
   struct LeftOut {
     CUpti_CallbackId id;
     const char* function;

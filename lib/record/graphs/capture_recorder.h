@@ -1,5 +1,5 @@
-// Follows stream captures from their begin to their end, whoever ends them. Owns the list of those in progress.
-// `thread` may be null in all of these: a thread without a ring.
+// Follows stream captures from their begin to their end, whichever thread ends them. Owns the list of those in
+// progress. `thread` may be null in all of these: a thread without a ring.
 #pragma once
 
 #include <cupti.h>

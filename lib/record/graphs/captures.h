@@ -1,5 +1,5 @@
-// The captures that are going on: where each was begun, by which thread and in which mode, for the errors that follow
-// when one of them is broken. A few at most, so that looking through them all is cheap enough for a failed call.
+// The captures in progress: where each was begun, by which thread and in which mode, for the errors that follow when
+// one of them is broken. A few at most, so that a search through all of them is cheap enough for a failed call.
 #pragma once
 
 #include <cuda.h>

@@ -23,7 +23,7 @@ class GraphDescription {
   GraphDescription& operator=(const GraphDescription&) = delete;
 
   // False: the driver does not say, or the graph is too large. The bodies of conditional nodes, as far as they are
-  // known there, are read like child graphs; without, nodes are numbered otherwise.
+  // known there, are read like child graphs; without them, nodes have other numbers.
   bool read(CUgraph graph, Interner& interner, ConditionalNodes* conditionals = nullptr);
 
   std::size_t size() const { return count_; }

@@ -45,8 +45,7 @@ CUdeviceptr GraphMarkers::device_words() {
   return 0;
 }
 
-// Where all are taken, the first ones are used again: words speak of one launch alone, during which no other graph
-// runs.
+// If all are taken, the first ones are used again: words concern only one launch, during which no other graph runs.
 GraphWords GraphMarkers::take_words(std::size_t count) {
   if (count > area::kGraphWords) return {};
   const auto wanted = static_cast<std::uint32_t>(count);

@@ -4,7 +4,7 @@
 // The writes are nodes of the program's own graph only during the call that makes or updates the executable graph:
 // added at its ENTER and removed at its EXIT. Everything that depends on a node then also depends on its write, so a
 // node that began proves the writes before it done. The driver allows this for no graph with allocations, conditions,
-// launches from the device or programmatic edges: such graphs are left alone, and a note says so.
+// launches from the device or programmatic edges: such graphs get no markers, and a note says so.
 #pragma once
 
 #include <atomic>

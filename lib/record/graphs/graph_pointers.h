@@ -1,7 +1,6 @@
 // Which living memory the nodes of a graph point to when it becomes executable: of kernels the parameters of eight
-// bytes, of copies and memsets their ends. One pointer is kept for each piece of memory. Structures are not looked
-// into: lists that they have room for are seldom full, and what is left in them from earlier calls looks like pointers
-// too.
+// bytes, of copies and memsets their ends. One pointer is kept for each piece of memory. Structures are not searched:
+// their lists are seldom full, and leftovers of earlier calls look like pointers too.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +22,9 @@ struct GraphPointer {
   std::uint32_t entry;       // of Allocations
 };
 
-// Those that a node is given instead, `node` left open, and only to the beginning of a piece of memory: to look through
-// all of them takes too long for what a program may do at each launch. Returns how many there are, `to.size()` at most.
+// The pointers that a node gets instead, without `node`, and only those to the beginning of a piece of memory: a full
+// search would take too long for a call that a program may make at each launch. Returns how many there are, `to.size()`
+// at most.
 std::size_t given_pointers(const DriverApi& driver, const Allocations& allocations, const GraphCall& call,
                            std::span<GraphPointer> to);
 

@@ -34,7 +34,7 @@ class GraphRecorder {
 
   void enter(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
   void leave(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, bool ok);
-  // At EXIT of every such call, whatever has happened meanwhile: the graph is the program's.
+  // At EXIT of every such call, even after a failure: the graph is the program's.
   void remove_markers(ThreadState& thread, bool ok) {
     if (thread.markers.nodes != nullptr) markers_.remove(thread.markers, ok);
   }

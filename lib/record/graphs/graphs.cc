@@ -161,7 +161,7 @@ void Graphs::updated(const GraphCall& call) {
   const LockGuard lock(mutex_);
   if (Exec* known = execs_.find(key_of(call.exec))) {
     take(*known, made);
-    // Its nodes are still called as those of the graph that it was made from, and which is which is not known.
+    // Calls still name its nodes by the graph that it was made from, and it is not known which is which.
     known->nodes = 0;
     known->replay.flags = operation::kGraphRepointed;
     known->told = false;
@@ -174,8 +174,8 @@ Graphs::ExecNode& Graphs::exec_node(const Exec& exec, std::uint32_t node) {
   return exec_nodes_[(exec.first_node + node) % kExecNodes];
 }
 
-// They are set in the order of their making, as a rule, or back from the last one: the search begins where the latest
-// one ended.
+// They are usually set in the order of their making, or back from the last one: the search begins where the latest one
+// ended.
 std::uint32_t Graphs::index_of(Exec& exec, CUgraphNode handle) {
   if (exec_nodes_used_ - exec.first_node > kExecNodes) return kNoNode;
   for (std::uint32_t away = 0; away < exec.nodes; ++away) {
@@ -247,7 +247,7 @@ void Graphs::node_set(const GraphCall& call, std::uint32_t site) {
   if (runs) add_pointers(*exec, first, std::span(given).first(pointers));
   if (call.what != GraphCall::What::set_node) return;
   if (first == kNoNode || site == 0) exec->replay.flags |= operation::kGraphUntold;
-  // With a node that holds a child graph, all of that is given anew; its nodes come behind it.
+  // With a node that holds a child graph, the whole child graph is replaced; its nodes come after it.
   const std::uint32_t end = type == CU_GRAPH_NODE_TYPE_GRAPH ? exec->nodes : first + 1;
   for (std::uint32_t node = first; first != kNoNode && node < end; ++node) {
     ExecNode& set = exec_node(*exec, node);

@@ -29,7 +29,7 @@ struct GraphReplay {
   std::uint32_t ordinal = 0;  // 1-based; 0: not known
   std::uint32_t flags = 0;    // wire::operation::GraphFlag
   GraphWords words;           // in a rerun
-  StalePointer stale{};       // the first; told once for an executable graph
+  StalePointer stale{};       // the first; reported once for an executable graph
 };
 
 class Graphs {
@@ -47,7 +47,7 @@ class Graphs {
   // The call has returned with success. `site`: its own.
   void instantiated(const GraphCall& call, std::uint32_t site, GraphWords words);
   void updated(const GraphCall& call);
-  // `site`: of the call that gives the node its parameters, where it does.
+  // `site`: of the call, if it gives the node parameters.
   void node_set(const GraphCall& call, std::uint32_t site);
   void destroyed(CUgraphExec exec);
 
@@ -69,7 +69,7 @@ class Graphs {
     std::uint32_t site;       // of its instantiation
     GraphReplay replay;       // the latest
     std::uint32_t described;  // intern id of what it was made or updated with
-    // Its nodes in `exec_nodes_`, and where the last one was that was asked for.
+    // Its nodes in `exec_nodes_`, and the place of the last one that was looked up.
     std::uint32_t nodes, last_set;
     std::uint64_t first_node;
     bool changed;  // nodes have been set at other sites since the latest launch
@@ -85,8 +85,8 @@ class Graphs {
     std::uint32_t may_not_run : 1;  // it lies in the body of a conditional node
   };
   static constexpr std::uint32_t kNoNode = 0xffffffff;
-  // Rows of places; a handle lies in the row that its hash picks. Where a row is full, its oldest entry goes: that of
-  // a graph long gone, as a rule.
+  // Rows of places; a handle lies in the row that its hash picks. If a row is full, its oldest entry is dropped:
+  // usually that of a graph long gone.
   template <typename Entry, std::size_t Rows>
   struct Table {
     static constexpr std::size_t kWays = 8;

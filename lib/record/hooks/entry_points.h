@@ -1,5 +1,5 @@
-// The driver's and the runtime's entry points that the recorder can stand in for: for each a wrapper of the same type, which tells of the
-// call before and after it, and the driver's own function, which the wrapper calls.
+// The driver's and the runtime's entry points that the recorder can replace: for each a wrapper of the same type, which
+// reports the call before and after it, and the driver's own function, which the wrapper calls.
 //
 // A name stands for one version of a function and thus for one type: cuGetProcAddress may give another version for the
 // same plain name. A wrapper is therefore handed out only for an address that is the one of its own name.
@@ -18,7 +18,7 @@ struct EntryPoint {
 };
 
 std::span<const EntryPoint> driver_entry_points();
-// Of a libcudart.so. One that is linked into the program has no entry points.
+// Entry points of a libcudart.so. A runtime that is linked into the program has none.
 std::span<const EntryPoint> runtime_entry_points();
 
 }  // namespace cudadiag::record

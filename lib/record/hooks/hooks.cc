@@ -23,7 +23,7 @@ std::atomic<Hooks*> g_hooks;
 Redirection g_redirection;
 void (*g_initialised)();
 
-// What a call does that CUPTI tells by callbacks of its own.
+// The effects of a call for which CUPTI has separate callbacks.
 enum class Effect : std::uint8_t {
   none,
   stream_ends,
@@ -310,7 +310,7 @@ void Hooks::after_captured(std::uint32_t id, const CUpti_CallbackData& data) {
 }
 
 void Hooks::node_added(std::uint32_t id, const void* parameters) {
-  // All of them begin with where the node's handle goes, and its graph.
+  // All of them begin with the place for the node's handle, and its graph.
   const auto& added = *static_cast<const cuGraphAddChildGraphNode_params*>(parameters);
   if (added.phGraphNode == nullptr) return;
   const CUgraphNode node = *added.phGraphNode;
@@ -373,7 +373,7 @@ Passage::Passage(CUpti_CallbackDomain domain, std::uint32_t call, const void* pa
   told_ = hooks != nullptr;
   if (!told_) [[unlikely]]
     return;
-  // Of a runtime's call the context matters only if it fails.
+  // For a runtime's call, the context matters only if the call fails.
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API) [[likely]]
     std::tie(data_.context, data_.contextUid) = hooks->current();
   hooks->callback_(nullptr, domain, call, &data_);

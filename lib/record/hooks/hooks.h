@@ -1,6 +1,6 @@
 // Watching without CUPTI: the driver's entry points are redirected to wrappers (redirection.h, entry_points.h), which
-// tell the recorder of each call in CUPTI's own terms (passage.h). What CUPTI tells besides calls is found out here:
-// contexts and their numbers, contexts, streams and modules that end, and the nodes of graphs.
+// report each call to the recorder in CUPTI's own terms (passage.h). What CUPTI reports besides calls is found out
+// here: contexts and their numbers, contexts, streams and modules that end, and the nodes of graphs.
 //
 // Hooks do not see what does not go through an exported function: calls by the driver's export tables (a runtime that
 // is linked into the program resets its device that way), errors that a runtime keeps to itself, and what looked the
@@ -26,7 +26,7 @@ struct Call;
 
 class Hooks {
  public:
-  // Redirects the driver unless that is done, and tells `callback` of what is enabled from then on. One object a
+  // Redirects the driver unless that is done, and calls `callback` for what is enabled from then on. One object a
   // process, never destroyed.
   Redirection start(CUpti_CallbackFunc callback, const DriverApi& driver);
   // The driver is redirected as soon as it is loaded, and `initialised` is called once the first cuInit has succeeded.

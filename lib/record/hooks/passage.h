@@ -1,4 +1,4 @@
-// One call of the program on its way through a wrapper: tells the recorder of it before and after, as CUPTI would.
+// One call of the program on its way through a wrapper: calls the recorder before and after it, as CUPTI would.
 #pragma once
 
 #include <cuda.h>
@@ -17,7 +17,7 @@ class Passage {
  public:
   static constexpr std::uint32_t kMostCalls = 1024;
 
-  // False: the call is nobody's concern, or one of our own.
+  // False: the call is not watched, or is one of our own.
   static bool is_watched(CUpti_CallbackDomain domain, std::uint32_t call) {
     return place(domain, call).load(std::memory_order_acquire) && !t_this.inside;
   }
@@ -25,7 +25,7 @@ class Passage {
   static void watch(CUpti_CallbackDomain domain, std::uint32_t call) {
     place(domain, call).store(true, std::memory_order_release);
   }
-  // "cuLaunchKernel"; null: no wrapper stands for such a call. Names come before any call is watched.
+  // "cuLaunchKernel"; null: no wrapper has such a call. Names come before any call is watched.
   static const char* name_of(CUpti_CallbackDomain domain, std::uint32_t call) {
     return call < kMostCalls ? names_[index(domain)][call] : nullptr;
   }

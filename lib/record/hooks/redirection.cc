@@ -76,7 +76,7 @@ bool find_driver(LoadedModule& module) {
   return inside != nullptr && Modules::find(reinterpret_cast<std::uintptr_t>(inside), module);
 }
 
-// Of a version whose types are known.
+// A version whose types are known.
 bool find_runtime(LoadedModule& module) {
   for (const char* name : {"libcudart.so.13", "libcudart.so.12"}) {
     void* library = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
@@ -148,7 +148,8 @@ bool redirect_symbols(const LoadedModule& module, std::span<const EntryPoint> al
 
 // ---- addresses that were handed out
 
-// Which pages have been written to since they were mapped: only these can hold what was found out at run time.
+// Which pages have been written to since they were mapped: only these can hold addresses that were looked up at run
+// time.
 class WrittenPages {
  public:
   WrittenPages() : page_(static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE))) {

@@ -1,5 +1,5 @@
-// The function that stands in for one entry point: it tells of the call before and after (passage.h), and calls the
-// library's own function in between.
+// The function that replaces one entry point: it reports the call before and after (passage.h), and calls the library's
+// own function in between.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace cudadiag::record {
 
-// For CUPTI's structure of a call without arguments, which has none.
+// Stands for the arguments of a call that has none in CUPTI's structures.
 struct NoParameters {};
 
 template <CUpti_CallbackDomain kDomain, std::uint32_t kCall, typename Parameters, typename Function>

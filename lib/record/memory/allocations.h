@@ -34,8 +34,8 @@ class Allocations {
 
   void attach(AreaMap& area);
 
-  // Memory of the device that lives now, of which `to` takes kAllocations; how many. Not what is stream-ordered: that
-  // may go back to its pool and be handed out again without the driver's mapping ever changing.
+  // Live device memory, of which `to` takes kAllocations; returns how many. Not stream-ordered memory: that may go back
+  // to its pool and be handed out again without any change of the driver's mapping.
   std::size_t living(Living* to) const;
   // Calls `visit(address, bytes, kind)` for all memory that lives now, that of the host included.
   template <typename Visit>

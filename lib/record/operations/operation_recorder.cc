@@ -133,7 +133,7 @@ void OperationRecorder::take_turn(ThreadState& thread, bool armed) {
 void OperationRecorder::write(ThreadState& thread, const CallRule& rule, const Call& call, std::uint32_t site_ordinal) {
   OpenOperation& open = thread.open;
   std::byte* record = next_record(thread, streams_);
-  // The whole line at once: what a kind does not have is zero.
+  // The whole line at once: fields that a kind does not have are zero.
   memset(record + operation::kSerial.end, 0, area::kOperationSize - operation::kSerial.end);
   wire::store(record, operation::kKind, static_cast<std::uint8_t>(rule.kind));
   wire::store(record, operation::kThread, static_cast<std::uint8_t>(thread.index));
@@ -141,7 +141,8 @@ void OperationRecorder::write(ThreadState& thread, const CallRule& rule, const C
   wire::store(record, operation::kStream, static_cast<std::uint16_t>(open.stream));
   wire::store(record, operation::kOrdinal, open.ordinal);
   wire::store(record, operation::kSiteOrdinal, site_ordinal);
-  // The clock was read at ENTER, but for what had to wait for its turn since, or is of no call of its own.
+  // The clock was read at ENTER, except for an operation that had to wait at the gate since, or that has no call of its
+  // own.
   const bool is_late = alone_.on() || rule.role != Role::operation;
   wire::store(record, operation::kTicks, is_late ? ticks() : wire::load(thread.entry, wire::thread::kCallTicks));
   if (rule.kind == Kind::kernel) [[likely]] {
@@ -205,7 +206,7 @@ void OperationRecorder::leave(ThreadState& thread, const CallRule& rule, std::ui
       // An operation without a marker after it would never be seen to finish.
       if (open.ordinal >= (marked ? Streams::kMarkedOrdinal : Streams::kLastOrdinal)) streams_.renew(open.stream);
     }
-    // A wait for what is being captured has brought its own stream into the capture.
+    // A wait for captured work has brought its own stream into the capture.
     if (ok && rule.kind == Kind::event_wait && streams_.capture_going_on() &&
         streams_.is_capturing({streams_.handle(open.stream), false})) [[unlikely]] {
       open.flags |= operation::kCaptured;

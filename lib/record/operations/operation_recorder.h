@@ -35,8 +35,8 @@ class OperationRecorder {
   // How many operations of a site get markers of their own in sparse mode, and how far apart markers are after that.
   static constexpr std::uint32_t kDenseOperations = 8;
   static constexpr std::uint32_t kSparseDistance = 16;
-  // Once a site has had so many, markers take one part in so many of a thread's time at most, unless they would be too
-  // far apart then: where threads wait for the driver's lock, a marker costs as much as a launch.
+  // Once a site has had kSettledOperations, markers take at most one part in kPartsOfTime of a thread's time, but are
+  // never further apart than kFarDistance: if threads wait for the driver's lock, a marker costs as much as a launch.
   static constexpr std::uint32_t kSettledOperations = 256;
   static constexpr std::uint32_t kPartsOfTime = 400;
   static constexpr std::uint32_t kFarDistance = 64;

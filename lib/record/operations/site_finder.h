@@ -1,7 +1,7 @@
 // Finds the site of a call: its stacks and its kernel, as one number (wire/rerun/site_key.h), and counts the calls of each.
 //
 // Owns the readers of both kinds of stack. On the launch path a site comes from the thread's cache; stacks are walked
-// only where that does not have it.
+// only if that does not have it.
 #pragma once
 
 #include <cuda.h>
@@ -91,7 +91,7 @@ class SiteFinder {
   // Read by every launch: small, and together.
   Stacks wanted_{};
   std::atomic<bool> has_python_ = false;
-  // At start where there is an interpreter, so that no thread's first operations lack Python stacks; else by the first
+  // At start if there is an interpreter, so that no thread's first operations lack Python stacks; else by the first
   // operation.
   std::atomic<bool> python_sought_ = false;
   std::atomic<std::uint64_t> unloads_ = 0;  // how often code was

@@ -75,8 +75,8 @@ bool Streams::context_created(CUcontext handle, std::uint32_t uid) {
     wire::store(place, context::kPeers, context::kPeersKnown);
     unready_[index] = true;
   }
-  // Registering now, while the context is idle: later it might wait for a kernel that waits for us. Nobody finds the
-  // context before that is done: what is given a place on a page that is taken back again would share it with others.
+  // Registering now, while the context is idle: later it might wait for a kernel that waits for us. No look-up finds
+  // the context before that is done: a stream with a place on a page that is taken back would share it with others.
   const bool ready = new_page(index) != kNotReady;
   if (ready) describe_device(index);
   const LockGuard lock(mutex_);
@@ -117,7 +117,7 @@ void Streams::context_destroyed(std::uint32_t uid) {
     }
     pages_[page] = {};
   }
-  // All chains anew: entries of dead contexts are found no more.
+  // Rebuild all chains, without the entries of dead contexts.
   buckets_.fill(0);
   for (std::uint32_t i = 0; i < highest_; ++i) {
     if (wire::load(entry(i), stream::kState) != static_cast<std::uint32_t>(stream::State::live)) continue;
@@ -211,7 +211,7 @@ std::uint32_t Streams::find(ThreadState& thread, StreamHandle given, std::uint32
   const bool per_thread = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_PER_THREAD);
   found = find_slow(thread, handle, context_uid, per_thread ? thread.tid : 0);
   if (found == kNotReady) return kNone;
-  // Nor is room looked for again until a stream has been destroyed, unless one that was is still at work.
+  // Do not look for room again until a stream has been destroyed, unless a destroyed one is still at work.
   cache_place(thread, handle, context_uid) = {handle, context_uid, generation, found};
   return found;
 }
@@ -287,8 +287,8 @@ void Streams::tell_made(ThreadState& thread, std::uint32_t at) {
   publish(thread, record);
 }
 
-// Copies, event waits and waits of the host take streams of any context. Where the stream's own is not known either, it
-// is taken for one of the current context.
+// Copies, event waits and waits of the host take streams of any context. If the stream's own context is not known
+// either, it counts as the current one.
 std::uint32_t Streams::home_of(std::uint64_t handle, std::uint32_t current) {
   CUcontext home = nullptr;
   const bool has_home = handle != reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY) &&
@@ -423,8 +423,8 @@ void Streams::leave(std::uint32_t at, std::uint32_t ordinal, std::uint8_t& flags
 
 std::uint32_t Streams::mark(std::uint32_t at) {
   std::byte* known = entry(at);
-  // A call in flight on another thread may queue its operation on either side of the marker: let its EXIT do it.
-  // And while any capture goes on, nothing is asked of the driver that is not the program's own wish.
+  // A call in flight on another thread may queue its operation on either side of the marker: let its EXIT do it. And
+  // during any capture, nothing is asked of the driver that the program does not ask itself.
   const std::uint32_t ordinal = queued(at);
   if (ordinal == 0 || pages_[at / kPerPage].device == 0 || capture_going_on() ||
       wire::load_acquire(known, stream::kMarkerIssued) == ordinal) {

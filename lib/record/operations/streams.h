@@ -30,13 +30,13 @@ struct StreamHandle {
 class alignas(64) Streams {
  public:
   static constexpr std::uint32_t kNone = 0xffffffff;
-  // Ordinals come to their end after 2^32 operations: from the first on a stream gets a fresh entry as soon as all that
-  // it was given has finished, from the second on as soon as a marker is behind it, from the third on in any case.
+  // Ordinals run out after 2^32 operations. A stream gets a fresh entry: from the first number on as soon as all its
+  // operations have finished, from the second on as soon as a marker follows them, from the third on in any case.
   static constexpr std::uint32_t kOldOrdinal = 0xf0000000, kMarkedOrdinal = 0xff000000, kLastOrdinal = 0xffff0000;
 
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, MarkerMode mode);
 
-  // From now on a stream's entry says whether it waits for the legacy stream, and a record tells of each
+  // From now on a stream's entry says whether it waits for the legacy stream, and each stream has a record
   // (race_record.h).
   void tell_of_streams() { tells_of_streams_ = true; }
 

@@ -35,7 +35,7 @@ struct OpenOperation {
   std::uint32_t stream;
   std::uint32_t ordinal;  // 0: none (captured, no stream, or not an operation that has one)
   std::uint8_t flags;
-  bool mark;  // a marker belongs behind it
+  bool mark;  // a marker is due after it
 };
 
 // The thread's position at the gate of Alone.
@@ -55,15 +55,15 @@ struct alignas(128) ThreadState {
   OpenOperation open;
   StackRange stack;                // on which it was last
   StreamCacheEntry newest_stream;  // that was looked up
-  std::uint64_t next_marker;       // ticks before which a sparse one takes too much of the time
+  std::uint64_t next_marker;       // ticks before which a sparse marker would take too much time
   Turn turn;
-  bool interrupts;  // the call that goes on came inside the one below, in a signal handler
+  bool interrupts;  // the present call came inside `interrupted`, in a signal handler
   // A call on graphs that the thread is inside: its own site, and whether the nodes made in it are the program's.
   std::uint32_t graph_site;
   bool adds_nodes;
   AddedMarkers markers;  // put in for the length of the call
-  // Failed calls of this thread whose story is not over, the latest of them: serials of their records. The first
-  // `recent_worked` of them were followed by an operation that worked, the first `recent_looked` were asked for.
+  // The latest failed calls of this thread that are still followed: serials of their records. The first `recent_worked`
+  // of them were followed by an operation that worked, the first `recent_looked` were asked for.
   std::uint32_t recent_errors, recent_worked, recent_looked;
   std::array<std::uint64_t, 16> recent;
 
@@ -79,7 +79,7 @@ struct alignas(128) ThreadState {
   std::array<StreamCacheEntry, 256> streams;
   SiteCache sites;
   StackShapes shapes;
-  std::array<char, 512> said;  // by the driver, of its call that goes on (driver_log.h)
+  std::array<char, 512> said;  // by the driver, about the present call (driver_log.h)
 };
 
 class Threads {
@@ -107,7 +107,7 @@ class Threads {
 // Between ENTER and EXIT of a call into the driver.
 inline bool is_in_call(const ThreadState& thread) { return wire::load(thread.entry, wire::thread::kCallDomain) != 0; }
 
-// The slot for the thread's next record, its serial cleared; what was in it is held if it is not finished.
+// The slot for the thread's next record, its serial cleared; its old record is held if that operation is not finished.
 // Publish it with `publish`.
 class Streams;
 [[gnu::hot]] std::byte* next_record(ThreadState& state, Streams& streams);

@@ -30,7 +30,8 @@ std::byte* map_shared(int fd, std::size_t offset, std::size_t size) {
   return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
 }
 
-// Where there is one of this number: of the program that was here before exec, or of a process in another container.
+// If a file of this number exists: it is of the program that was here before exec, or of a process in another
+// container.
 constexpr int kMostOfOneNumber = 16;
 
 int create_exclusively(const char* folder, char (&path)[PATH_MAX]) {
@@ -142,7 +143,7 @@ void AreaMap::set_state(area::State state) {
 area::State AreaMap::state() const { return static_cast<area::State>(wire::load_acquire(base_, area::kState)); }
 
 void AreaMap::set_exit_status(int status) {
-  constexpr int kLowByte = 0xff;  // all that a parent is told
+  constexpr int kLowByte = 0xff;  // all that a parent sees
   wire::store_release(base_, area::kExitStatus, 1 + static_cast<std::uint32_t>(status & kLowByte));
 }
 

@@ -13,8 +13,8 @@ namespace cudadiag::record {
 
 class AreaMap {
  public:
-  // Maps and initialises an area. False: there is nowhere to record to, and the process stays unrecorded; why, has been
-  // left where that could be.
+  // Maps and initialises an area. False: there is nowhere to record to, and the process stays unrecorded; the reason
+  // has been left where possible.
   bool open();
 
   std::byte* header() { return base_; }

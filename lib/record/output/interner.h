@@ -66,7 +66,7 @@ struct StalePointer {
   std::uint64_t address, allocation;  // allocation: its serial; 0: there is none
 };
 
-// Ids are 0 where the heap or a table is full; the area counts that.
+// Ids are 0 if the heap or a table is full; the area counts that.
 class Interner {
  public:
   void attach(AreaMap& area);
@@ -104,7 +104,7 @@ class Interner {
   std::uint32_t find_python_stack(std::uint64_t key) const { return python_stacks_.find(key); }
   StampedId find_native_stack(std::uint64_t addresses) const { return native_addresses_.find_stamped(addresses); }
 
-  // From now on keys are kept. Called before anything is interned that is to have one.
+  // From now on keys are kept. Call it before anything that needs a key is interned.
   void keep_keys() { keeps_keys_ = true; }
   wire::site_key::Key function_key(std::uint32_t function) const { return function_keys_.of(function); }
   wire::site_key::Key site_key(wire::operation::Kind kind, std::uint32_t python, std::uint32_t native,
@@ -112,12 +112,12 @@ class Interner {
     return wire::site_key::of_site(kind, python_keys_.of(python), native_keys_.of(native), function_keys_.of(function));
   }
 
-  // Once each: contexts that come and go have the same to tell.
+  // Each text once: contexts that come and go repeat it.
   void note(std::string_view code, std::string_view text);
   void property(std::string_view key, std::string_view value);
 
  private:
-  // All graphs together: what they take, the stacks and names cannot have.
+  // For all graphs together, so that they leave room for stacks and names.
   static constexpr std::size_t kGraphBytes = 12u << 20, kChangeBytes = 1u << 20;
   static constexpr std::uint32_t kMostStalePointers = 256;
 

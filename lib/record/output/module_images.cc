@@ -38,7 +38,7 @@ void ModuleImages::save(std::span<const std::byte> image) {
   const std::uint64_t hash = wire::hash_bytes(reinterpret_cast<const char*>(image.data()), image.size());
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%.*s/%016llx.cubin", PATH_MAX - 64, folder_, static_cast<unsigned long long>(hash));
-  // One that is there already takes nothing of the budget.
+  // An image that exists already takes nothing from the budget.
   if (access(path, F_OK) == 0) return;
   if (bytes_.fetch_add(image.size()) + image.size() > kMostBytes) {
     bytes_.fetch_sub(image.size());
@@ -62,7 +62,7 @@ bool ModuleImages::keep(std::span<const std::byte> image, std::uint64_t hash, co
     done += static_cast<std::size_t>(written);
   }
   close(file);
-  // Whole or not at all: whoever reads along sees finished files alone.
+  // Whole or not at all: a concurrent reader sees only finished files.
   if (done == image.size() && rename(draft, path) == 0) return true;
   unlink(draft);
   return false;

@@ -1,5 +1,5 @@
-// Writes the device code that the driver loads to files of the session, so that what kernels do to memory can be read
-// off it: where races are looked for alone. Each image once, by the hash of its bytes, within a budget.
+// Writes the device code that the driver loads to files of the session, so that the memory accesses of kernels can be
+// read from it: only if races are looked for. Each image once, by the hash of its bytes, within a budget.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// The program's other processes: whom one leaves at work that ends badly. Whoever started them ends the others then,
-// and no recorder sees how.
+// The program's other processes: which ones are still at work when one ends badly. Their parent then ends them, and no
+// recorder sees how.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace cudadiag::record {
 
 // Pids of those that record in the same arena and live, in decimal with spaces between, as many as fit; in `text`.
-// Empty also where the arena cannot be reached. May be asked while the process ends, of any thread.
+// Empty also if the arena cannot be reached. May be asked while the process ends, of any thread.
 std::string_view others_at_work(std::span<char> text);
 
 }  // namespace cudadiag::record

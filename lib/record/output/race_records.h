@@ -1,4 +1,4 @@
-// Writes what wire/race_record.h describes, where races are looked for; off, it costs a test of a flag.
+// Writes what wire/race_record.h describes, if races are looked for; otherwise it costs one test.
 #pragma once
 
 #include <cupti.h>

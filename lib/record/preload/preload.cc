@@ -22,7 +22,7 @@ constexpr const char* kRecorder = "libcudadiag_record.so";
 Open g_open;
 bool g_looking, g_done;
 
-// Of the recorder, beside this library. False: its path is too long.
+// The path of the recorder, beside this library. False: it is too long.
 bool find_recorder(char* path, size_t size) {
   Dl_info own{};
   if (dladdr(reinterpret_cast<void*>(&find_recorder), &own) == 0 || own.dli_fname == nullptr) return false;

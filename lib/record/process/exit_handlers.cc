@@ -13,8 +13,8 @@
 #include "record/this_thread.h"
 #include "record/uncancelled.h"
 
-// A function of the C++ ABI. With null it runs the handlers of atexit() and the static destructors that nobody has
-// begun yet, the newest first.
+// A function of the C++ ABI. With null it runs the handlers of atexit() and the static destructors that have not begun
+// yet, the newest first.
 extern "C" void __cxa_finalize(void* library);
 
 namespace cudadiag::record {
@@ -64,7 +64,7 @@ void run_handlers(int status, void*) {
   __cxa_finalize(nullptr);
   if (g_leaving.exchange(true)) wait_for_end();
   if (g_running.load() == 1) return;
-  // Others are inside handlers still: their blocks must stay.
+  // Other threads are still inside handlers: their blocks must stay.
   fflush(nullptr);
   _exit(status);
 }

@@ -15,7 +15,7 @@
 
 namespace cudadiag::record {
 
-// What the thread that calls exit() may do: it may have been interrupted inside the recorder, or inside the driver.
+// The thread that calls exit(). It may have been interrupted inside the recorder, or inside the driver.
 struct ExitingThread {
   bool may_lock;  // the recorder
   bool may_ask_driver;

@@ -14,7 +14,7 @@ namespace cudadiag::record {
 
 namespace {
 
-// NUL-separated, as the kernel gives it; cut where it does not fit.
+// NUL-separated, as the kernel gives it; cut if it does not fit.
 std::string_view read_file(const char* path, std::span<char> buffer) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};

@@ -12,8 +12,8 @@ namespace {
 
 namespace operation = wire::operation;
 
-// Where torch::autograd::Node keeps what is read here (torch/csrc/autograd/function.h): behind its virtual table and
-// its std::enable_shared_from_this, whose pointers to the node itself and to its count are what proves the layout.
+// Where torch::autograd::Node keeps what is read here (torch/csrc/autograd/function.h): after its virtual table and its
+// std::enable_shared_from_this, whose pointers to the node itself and to its count are what proves the layout.
 constexpr std::size_t kSelf = 8, kSelfCount = 16, kSequenceNumber = 24, kHasParent = 40, kThread = 48;
 constexpr std::size_t kUseCount = 8;  // in libstdc++'s control block of a shared pointer
 

@@ -26,8 +26,8 @@ class Autograd {
     interner_ = &interner;
     look();
   }
-  // PyTorch may come after CUDA, and then loads code of its own into the GPU. Looks at ever fewer of these occasions:
-  // it takes a file.
+  // PyTorch may come after CUDA, and then loads its own code into the GPU. Checks at ever fewer of these occasions:
+  // each check reads a file.
   void look_again();
   // For the calling thread, whose number it stores. All zero without PyTorch.
   [[gnu::hot]] Origin current(ThreadState& thread);
@@ -47,7 +47,7 @@ class Autograd {
   Interner* interner_ = nullptr;
   std::uint64_t (*peek_)() = nullptr;
   std::uint64_t (*own_thread_)() = nullptr;
-  int (*graph_task_)() = nullptr;                  // null: this PyTorch does not tell
+  int (*graph_task_)() = nullptr;                  // null: this PyTorch does not export it
   void* (*current_node_)(void* result) = nullptr;  // returns a std::shared_ptr<Node>, so in memory of the caller's
 };
 

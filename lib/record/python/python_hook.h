@@ -43,7 +43,7 @@ class PythonHook {
 
  private:
   static int run_pending(void*);
-  // False: an exception is set that the target is to get, as it is the target's.
+  // False: an exception of the target's is set, and the target must get it.
   bool run();
   bool run_loader(PyObject* names);
   bool add_functions(PyObject* names);

@@ -53,7 +53,7 @@ bool PythonStacks::is_code(const std::byte* code, std::uintptr_t instruction, bo
     instruction -= reinterpret_cast<std::uintptr_t>(code) + layout.code_bytecode;
   }
   const auto offset = static_cast<std::intptr_t>(instruction);
-  // A frame that has not started stands one instruction in front of the first.
+  // A frame that has not started is one instruction before the first.
   return offset >= (calling ? 2 : -2) && offset < static_cast<std::intptr_t>(size);
 }
 

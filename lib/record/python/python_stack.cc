@@ -79,8 +79,8 @@ std::string_view read_string(const std::byte* string, const PythonLayout& layout
   return {buffer.data(), used};
 }
 
-// The last eight bytes, the last one lowest, where a sum makes most of it. Of a text that is shorter, with what stands
-// in front of it in its object.
+// The last eight bytes, the last one lowest, where a sum makes most of it. For a shorter text, with the bytes before it
+// in its object.
 std::uint64_t tail(const std::byte* data, std::size_t size) {
   return __builtin_bswap64(read_field<std::uint64_t>(data, static_cast<std::ptrdiff_t>(size) - 8));
 }
@@ -91,7 +91,7 @@ std::uint64_t tail(const std::byte* data, std::size_t size) {
 }
 
 // A code object's memory may come back as another one, its line table and the names of its file and function as well,
-// all at the same addresses: what is the same then tells little.
+// all at the same addresses: equal addresses then prove little.
 [[gnu::always_inline]] inline std::uint64_t identity(const std::byte* code, const PythonLayout& layout) {
   if (layout.code_version >= 0) return read_field<std::uint32_t>(code, layout.code_version);
   const std::byte* table = pointer(code, layout.code_line_table);
@@ -271,7 +271,7 @@ std::uint32_t PythonStacks::intern(const Walk& walk, const Frames& found) {
   std::array<PythonFrame, kFrames> frames;
   for (std::size_t i = 0; i < walk.frames; ++i) {
     const std::byte* code = found.codes[i];
-    // The self-check: an unexpected layout shows as something that is no code object.
+    // The self-check: an unexpected layout shows as something that is not a code object.
     if (!looks_like_code(code)) {
       give_up(kOtherLayout);
       return 0;

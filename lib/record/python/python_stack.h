@@ -44,7 +44,7 @@ class PythonStacks {
   // Whether the layout holds for the calling thread's frames; in python_proof.cc.
   enum class Proof { none_yet, refuted, holds };
   Proof prove(const std::byte* thread) const;
-  // `calling`: the frame stands at a call, so never at the first instruction.
+  // `calling`: the frame is at a call, so never at the first instruction.
   bool is_code(const std::byte* code, std::uintptr_t instruction, bool calling) const;
   bool is_a(const std::byte* object, const std::byte* type) const;
   bool agrees_with_runtime() const;

@@ -12,7 +12,7 @@ namespace area = wire::area;
 
 namespace {
 
-// How many threads may be alone, one after the other, before the next one at the gate goes on without.
+// How many threads may be alone, one after the other, before the next one at the gate continues without waiting.
 constexpr std::uint64_t kTurns = 4;
 
 // A short kernel is over within the first polls; who waits for a long one leaves the core to others.

@@ -1,11 +1,11 @@
-// Gives an operation the devices to itself, in a rerun: all that was issued before it has finished, other threads
-// wait at a gate before they issue more, and it is waited for. If the device fails meanwhile, nothing else can have
-// been it.
+// Gives an operation the devices to itself, in a rerun: all that was issued before it has finished, other threads wait
+// at a gate before they issue more, and it is waited for. If the device fails meanwhile, no other operation can have
+// caused it.
 //
-// Every wait polls with a deadline, as a blocking call could not be cancelled: an operation may itself wait for a
-// later one (NCCL, persistent kernels). When the patience is over, waiting ends for good and a note says so.
-// While any stream captures nothing is waited for, and no capture begins while an operation is alone: no call of
-// ours can meet a capture.
+// Every wait polls with a deadline, as a blocking call could not be cancelled: an operation may itself wait for a later
+// one (NCCL, persistent kernels). After the time limit, waiting ends for good and a note says so. While any stream
+// captures nothing is waited for, and no capture begins while an operation is alone: no call of ours can meet a
+// capture.
 #pragma once
 
 #include <cuda.h>

@@ -14,7 +14,7 @@ class Window {
  public:
   static constexpr std::uint32_t kNever = 0;
 
-  // False: the text makes no sense, and nothing is waited for.
+  // False: the text is not valid, and nothing is waited for.
   bool read(std::string_view text);
 
   bool empty() const { return !all_ && used_ == 0; }

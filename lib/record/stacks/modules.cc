@@ -72,7 +72,7 @@ bool find_in_memory_map(std::uintptr_t address, FoundObject& found) {
       begin = range.begin;
       strcpy(*path, range.path);  // both are PATH_MAX long
     } else if (named ? strcmp(range.path, *path) != 0 : range.begin != end) {
-      begin = 0;  // neither the module's next segment nor the zero pages behind it
+      begin = 0;  // neither the module's next segment nor the zero pages after it
     }
     end = range.end;
     if (address < range.begin || address >= range.end) continue;

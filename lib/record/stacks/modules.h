@@ -1,5 +1,5 @@
 // Which executable or library an address lies in, without asking the dynamic loader's lock: glibc 2.35's lock-free
-// _dl_find_object where there is one, /proc/self/maps read anew otherwise.
+// _dl_find_object where there is one, /proc/self/maps read again otherwise.
 #pragma once
 
 #include <elf.h>
@@ -36,7 +36,7 @@ class Modules {
   // False: the address lies in no module.
   static bool find_object(const void* address, FoundObject& found);
   static bool find(std::uintptr_t address, LoadedModule& module);
-  // Whether what is found has been made ready by the dynamic loader: glibc tells of no module before.
+  // Whether the dynamic loader has made ready what is found: glibc lists no module before that.
   static bool knows_what_is_ready();
   // The program headers of a module whose first page (with the ELF header) is mapped at `begin`; empty if there are
   // none.

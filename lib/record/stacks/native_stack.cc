@@ -36,7 +36,7 @@ std::uint64_t hash_addresses(std::size_t count, Address address) {
   return wire::mix_all(a, b, c, d);
 }
 
-// Whether a coroutine's stack still reaches to the return addresses. Where the stack pointer is, it does.
+// Whether a coroutine's stack still reaches to the return addresses. The stack with the stack pointer does.
 [[gnu::noinline]] bool reaches(const StackShape& shape, std::uintptr_t stack_pointer) {
   constexpr std::uintptr_t kPage = 4096;  // the smallest there is
   std::uintptr_t page = stack_pointer / kPage;
@@ -113,7 +113,7 @@ std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_po
   if (victim == nullptr) victim = &ways[shapes.misses[set] % StackShapes::kWays];
   const std::uint32_t stack = unwind(stack_pointer, *victim, key, python, recognition);
   if (closes && recognition.shape != nullptr) recognition.opened = opened_.in(*recognition.shape, stack_pointer);
-  // One that has come to the place of another, and is larger.
+  // A module in the place of another one, and larger.
   if (stack != 0 && stack_pointer + victim->bytes() > thread.stack.high) forget_stack(thread, stack_pointer);
   return stack;
 }

@@ -22,18 +22,18 @@ class NativeStacks {
   // In stacks with Python code, native frames of this module, and all outside of it, are left out.
   void stop_at(std::uintptr_t begin, std::uintptr_t end);
 
-  // How a stack is recognised again, for `stands`.
+  // How a stack is recognised again, for `still_matches`.
   struct Recognition {
     const StackShape* shape;  // null: not known
     std::uint64_t addresses;
     std::uint8_t opened;  // a library in the stack (opened_modules.h); 0: none
   };
-  // `stack_pointer`: the frame address of the recorder's callback. `salt`: what else tells calls at the same depth
-  // apart (callback id, kernel). `python`: Python code is on the stack. `closes`: the program may close libraries. 0:
+  // `stack_pointer`: the frame address of the recorder's callback. `salt`: what else distinguishes calls at the same
+  // depth (callback id, kernel). `python`: Python code is on the stack. `closes`: the program may close libraries. 0:
   // not known.
   std::uint32_t current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt, bool python, bool closes,
                         Recognition& recognition);
-  // Whether the stack that the entry's site has stands here again.
+  // Whether the present stack is again the one of the entry's site.
   [[gnu::hot]] bool stands(const SiteCache::Entry& entry, ThreadState& thread, std::uintptr_t stack_pointer);
 
  private:

@@ -14,12 +14,13 @@
 
 namespace cudadiag::record {
 
-// Two lines, which processors fetch together, where it has less than thirty frames.
+// Two cache lines, which processors fetch together, if it has less than thirty frames.
 struct alignas(128) StackShape {
   static constexpr std::size_t kFrames = 48;
-  std::uint64_t key;                           // 0: free
-  std::uint32_t frames;                        // at least one
-  std::array<std::uint32_t, kFrames> offsets;  // from the stack pointer, in bytes, rising; behind the last: the last
+  std::uint64_t key;     // 0: free
+  std::uint32_t frames;  // at least one
+  std::array<std::uint32_t, kFrames>
+      offsets;  // from the stack pointer, in bytes, rising; after the last: the last again
 
   // Where the outermost return address ends, from the stack pointer.
   std::size_t bytes() const { return std::size_t{offsets[frames - 1]} + sizeof(std::uint64_t); }

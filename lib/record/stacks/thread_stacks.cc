@@ -34,7 +34,7 @@ bool find_stack(std::uintptr_t inside, StackRange& stack) {
 }
 
 // Whether the stack lasts as long as the calling thread: it is the kernel's, which has the program's random bytes at
-// its end, or has the thread's own data there. Leaves what lies beyond these out of it.
+// its end, or has the thread's own data there. Leaves out what lies beyond these.
 bool is_own(StackRange& stack, std::uintptr_t stack_pointer) {
   if (stack.has(getauxval(AT_RANDOM))) return true;
   const auto data = reinterpret_cast<std::uintptr_t>(reinterpret_cast<void*>(pthread_self()));

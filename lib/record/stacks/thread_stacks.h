@@ -1,5 +1,5 @@
-// The stack that a thread runs on: its own, or that of a coroutine, of which there may be hundreds that come and go.
-// Their bounds are those of the memory map when they were met: they may have ended since, and others may be there.
+// The stack that a thread runs on: its own, or that of a coroutine, of which hundreds may come and go. Their bounds are
+// from the memory map when they were first met: they may have ended since, and others may be there.
 #pragma once
 
 #include <array>

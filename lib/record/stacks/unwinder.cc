@@ -11,7 +11,7 @@ namespace cudadiag::record {
 
 namespace {
 
-// Where there are no tables, libgcc compares the code with that of a signal's return, even if it is no code: a
+// Where there are no tables, libgcc compares the code with that of a signal's return, even if it is not code: a
 // coroutine's first frame may return to anything. An address that cannot be read gets these tables, which have one
 // function, with nothing to undo, for all addresses but the one below its begin.
 constexpr std::uint64_t kNowhere = std::uint64_t{1} << 63;

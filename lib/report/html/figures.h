@@ -30,10 +30,10 @@ std::string stream_figure(const diagnose::Timeline& timeline, const std::string&
 // The two sides of a race, and what is missing between them.
 std::string race_figure(const diagnose::ResolvedRace& race, const std::string& directory, const Markup& markup);
 
-// The memory that was held until a call found none.
+// The memory that was held, until a call ran out of it.
 std::string memory_figure(const diagnose::MemoryCurve& curve, const diagnose::MemoryUse& use, const Markup& markup);
 
-// Where a failing access lay, beside the memory that was meant.
+// The place of a failing access, beside the memory that was meant.
 std::string access_figure(const diagnose::Access& access, const Markup& markup);
 
 // The life of memory that was used after it had been freed.

@@ -189,7 +189,7 @@ class FindingArticle {
     return (figures.empty() ? "" : "<h3>Source</h3>\n<div class=\"lines\">\n" + figures + "</div>\n") + remarks;
   }
 
-  // Where no file could be read for the page: the lines that the report has.
+  // If no file could be read for the page: the lines that the report has.
   std::string excerpt() const {
     return source_figure({finding_.location.nearest(), finding_.excerpt},
                          {own_words().heading, place(finding_.location), "own"}, markup_);

@@ -8,7 +8,7 @@ namespace cudadiag::report {
 
 class Drawing {
  public:
-  // `label` says to those who cannot see it what it shows.
+  // `label` describes the drawing for screen readers.
   Drawing(double width, double height, std::string label) : width_(width), height_(height), label_(std::move(label)) {}
 
   void box(double x, double y, double width, double height, std::string_view kind, std::string_view title = "");
@@ -21,7 +21,7 @@ class Drawing {
   // A closed outline, "M0 0H10V5Z".
   void area(std::string_view path, std::string_view kind);
 
-  // In a <div> that scrolls where the page is narrower.
+  // In a <div> that scrolls if the page is narrower.
   std::string html() const;
 
  private:

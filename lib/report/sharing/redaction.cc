@@ -18,7 +18,7 @@ bool is_name(char c) { return is_alnum(c) || c == '_'; }
 // Not "model.layers.0.weight", as keys of tables are.
 bool is_key_text(std::string_view value) { return looks_random(value) && value.find_first_of("_-/.") == value.npos; }
 
-// Every occurrence that is no part of a longer name.
+// Every occurrence that is not part of a longer name.
 std::string without_name(const std::string& text, const std::string& name, const std::string& instead) {
   std::string out;
   std::size_t from = 0;
@@ -57,7 +57,7 @@ std::size_t behind_annotation(std::string_view text, std::size_t at) {
 bool is_quote(char c) { return c == '"' || c == '\''; }
 
 // Where the second argument of f("NAME", "value") begins, of which the name with its quotes is [begin, end); `end`: it
-// is no such call.
+// is not such a call.
 std::size_t second_argument(std::string_view text, std::size_t begin, std::size_t end) {
   if (begin < 2 || text[begin - 1] != '(' || !is_name(text[begin - 2]) || end >= text.size() || text[end] != ',') {
     return end;
@@ -120,13 +120,13 @@ std::size_t end_of_credentials(std::string_view text, std::string_view scheme, s
   return begin == at || end == begin ? at : end;
 }
 
-// $NAME, ${NAME} and $1, which tell nothing.
+// $NAME, ${NAME} and $1, which reveal nothing.
 bool is_variable(std::string_view value) {
   return value.size() > 1 && value.front() == '$' &&
          std::all_of(value.begin() + 1, value.end(), [](char c) { return is_name(c) || c == '{' || c == '}'; });
 }
 
-// Whether what a name with this value is given is taken out. In code most values are names themselves.
+// Whether the value of this name is removed. In code most values are names themselves.
 bool is_taken_out(std::string_view name, const Value& value, std::string_view content, bool option, bool is_code) {
   if (content.empty()) return false;
   if (name == "key") return value.quoted && is_key_text(content);

@@ -16,8 +16,8 @@ class Redaction {
   // `homes`: folders; `users` and `hosts`: names.
   Redaction(std::vector<std::string> homes, std::vector<std::string> users, std::vector<std::string> hosts);
 
-  // In `text`, which may quote code, an unquoted value goes where it looks like a secret; in a word of a command and in
-  // a shell's script whatever a secret's name is given.
+  // In `text`, which may quote code, an unquoted value is removed if it looks like a secret; in a word of a command and
+  // in a shell's script, every value of a secret's name is removed.
   enum class Kind { text, word, script };
   std::string text(std::string_view raw, Kind kind = Kind::text) const;
   std::vector<std::string> words(const std::vector<std::string>& command) const;

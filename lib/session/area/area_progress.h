@@ -1,4 +1,4 @@
-// How far a live process has come, by glances at its area that are cheap enough to be taken again and again.
+// How far a live process has come, by reading a few fields of its area, which is cheap enough to be repeated.
 #pragma once
 
 #include <cstddef>

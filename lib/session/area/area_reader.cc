@@ -166,7 +166,7 @@ void AreaReader::read_threads() {
     thread.name.assign(name, ::strnlen(name, t::kNameSize));
     record_.operations_issued += thread.published;
     if (thread.call_domain != wire::error::Domain::none) read_blocked(entry.data(), thread);
-    // It has left that call meanwhile: what was read may be of two.
+    // It has left that call meanwhile: the fields may be of two calls.
     const auto again = copy_record<wire::area::kThreadSize>(at<wire::area::kThreadSize>(Region::threads, i));
     if (wire::load(again.data(), t::kCallTicks) != thread.call_ticks ||
         wire::load(again.data(), t::kCallSite) != thread.blocked.site) {
@@ -196,7 +196,7 @@ void AreaReader::read_blocked(const std::byte* entry, Thread& thread) {
 void AreaReader::check_blocked() {
   for (Thread& thread : record_.threads) {
     Thread::Blocked& blocked = thread.blocked;
-    // Interned after the heap was read: the next look will have it.
+    // Interned after the heap was read: the next reading will have it.
     if (blocked.site > record_.sites.size()) blocked = {};
     if (blocked.stream >= record_.streams.size()) blocked.stream = wire::operation::kNoStream;
     if (blocked.context >= record_.contexts.size()) blocked.context = 0xffffffff;
@@ -278,7 +278,7 @@ void AreaReader::read_operations() {
   });
 }
 
-// The newest number with these low digits that the thread can have reached: a live one goes on meanwhile.
+// The newest number with these low digits that the thread can have reached: a live thread continues during the reading.
 std::uint64_t AreaReader::full_serial(const std::byte* record, std::size_t thread) const {
   constexpr std::uint64_t kLead = 1u << 16, kTurn = std::uint64_t{1} << 32;
   const std::uint64_t newest = record_.threads[thread].published + kLead;
@@ -330,7 +330,7 @@ void AreaReader::add_operation(const RecordCopy<wire::area::kOperationSize>& cop
   record_.operations.push_back(*operation);
 }
 
-// Only where they are asked for: they are a hole of the file as a rule.
+// Only if an operation refers to them: they are usually a hole in the file.
 void AreaReader::read_graph_words() {
   if (!record_.graph_words.empty()) return;
   const std::size_t count = regions_.count(Region::graph_words, wire::area::kGraphWordSize, kMostGraphWords);

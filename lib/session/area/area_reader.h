@@ -11,8 +11,8 @@
 
 namespace cudadiag::session {
 
-// An area that is no area at all (wrong magic, another version, too short) gives a value with `error`
-// set, worded for the user; damage further in is counted in the record instead.
+// Bytes that are not an area (wrong magic, another version, too short) give a value with `error` set, worded for the
+// user; damage further in is counted in the record instead.
 struct AreaContents {
   ProcessRecord record;
   std::string error;
@@ -21,7 +21,7 @@ struct AreaContents {
 // Why this is none that this program reads; empty if it is one.
 std::string not_an_area(std::span<const std::byte> area);
 
-// `area` may change while it is read (a live process): what is torn is left out, not misread. `now`: of such an area,
+// `area` may change while it is read (a live process): torn records are left out, not misread. `now`: of such an area,
 // whose own last clock reading is yet to come.
 AreaContents read_area(std::span<const std::byte> area, std::optional<wire::ClockReading> now = {});
 

@@ -53,7 +53,7 @@ std::optional<RecordCopy<Size>> copy_serialised(const std::byte* record) {
   return copy;
 }
 
-// A region that lies inside the area, 8-byte aligned; empty if the table said nonsense.
+// A region that lies inside the area, 8-byte aligned; empty if its entry in the table is invalid.
 class AreaRegions {
  public:
   explicit AreaRegions(std::span<const std::byte> area) {

@@ -55,7 +55,7 @@ class HeapReader {
     std::uint32_t nodes, edges;
   };
 
-  // Without a size that makes sense there is no next entry to be found.
+  // Without a valid size the next entry cannot be found.
   InternStrings give_up() {
     ++record_.damaged;
     finish_graphs();
@@ -276,7 +276,7 @@ class HeapReader {
   }
 
   void read_stale_pointer(std::span<const std::byte> payload) {
-    // The recorder tells of fewer; each is looked for among all operations.
+    // The recorder reports fewer; each is searched for among all operations.
     constexpr std::size_t kMostPointers = 1024;
     if (!has(payload, 40) || record_.stale_pointers.size() == kMostPointers) return;
     record_.stale_pointers.push_back({number<std::uint64_t>(payload, 0), number<std::uint32_t>(payload, 8),

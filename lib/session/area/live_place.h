@@ -1,5 +1,5 @@
-// Where a run that goes on holds its recording, so that another process can look: beside the areas in the session's
-// folder, for as long as the launcher lives.
+// Where a run in progress holds its recording, for other processes to read: beside the areas in the session's folder,
+// for as long as the launcher lives.
 //
 //   arena         one line: the launcher's pid, the number of its descriptor, the inode behind that descriptor
 //   running.json  the manifest as far as it is known
@@ -36,8 +36,8 @@ std::optional<LivePlace> live_place(const std::filesystem::path& session);
 // The launcher was killed before it could write anything of the recording that it held.
 bool was_lost(const std::filesystem::path& session);
 
-// Whether the process has that recording in its memory, as those do that record to it; false also where that may not be
-// seen.
+// Whether the process has that recording in its memory, as the processes do that record to it; false also if that may
+// not be seen.
 bool is_held_by(const LivePlace& place, std::uint32_t pid);
 // All such processes.
 std::vector<std::uint32_t> holders_of(const LivePlace& place);

@@ -1,4 +1,4 @@
-// One operation record, from a ring or from a full log, as what its process's other tables make of it.
+// One operation record, from a ring or from a full log, resolved with its process's other tables.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ inline wire::operation::Kind kind_of(const std::byte* record) {
 }
 
 // `record`: wire::area::kOperationSize bytes; `process` has its threads, streams and interned things already. Nothing
-// if it is no operation of this process, or makes no sense.
+// if it is not an operation of this process, or is invalid.
 std::optional<Operation> decode_operation(const std::byte* record, std::uint64_t serial, const ProcessRecord& process);
 
 }  // namespace cudadiag::session

@@ -27,7 +27,7 @@ class RingReader {
 
 class RingFollower {
  public:
-  // When a record is fetched: as soon as its call is issued, or once the call has returned and said how.
+  // When a record is fetched: as soon as its call is issued, or once the call has returned with its result.
   enum class When { issued, returned };
   // `area` stays mapped as long as this lives. It may be all zeros still, and hold anything.
   explicit RingFollower(std::span<const std::byte> area, When when = When::issued) : area_(area), when_(when) {}
@@ -36,7 +36,7 @@ class RingFollower {
   bool poll(RingReader& reader);
   // The process writes no more: everything that is left.
   void finish(RingReader& reader);
-  // By thread: the serial up to which all has been fetched, or told as lost.
+  // By thread: the serial up to which all has been fetched, or counted as lost.
   const std::vector<std::uint64_t>& done() const { return done_; }
 
  private:
@@ -58,7 +58,7 @@ class RingFollower {
   std::span<const std::byte> threads_, rings_;
   std::size_t capacity_ = 0;         // records of a ring
   std::vector<std::uint64_t> done_;  // by thread: records fetched or lost
-  std::vector<Fetched> fetched_;     // in the order of ticks, but for what was fetched last
+  std::vector<Fetched> fetched_;     // in the order of ticks, except what was fetched last
   std::uint64_t ripe_ = 0;           // up to these ticks nothing is to come
 };
 

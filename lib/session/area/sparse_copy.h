@@ -8,8 +8,8 @@
 
 namespace cudadiag::session {
 
-// Calls `take` with each piece of data in [begin, end) of `file`, whole pages where they are whole, at its offset
-// from `begin`; it may return false to stop. False with errno set if reading failed.
+// Calls `take` with each piece of data in [begin, end) of `file`, in whole pages where possible, at its offset from
+// `begin`; it may return false to stop. False with errno set if reading failed.
 bool for_each_data(int file, std::uint64_t begin, std::uint64_t end,
                    const std::function<bool(std::uint64_t offset, std::span<const std::byte> data)>& take);
 

@@ -46,9 +46,10 @@ using OperationCopy = RecordCopy<wire::area::kOperationSize>;
 // The state that writer and reader share about the records so far.
 class LogModel {
  public:
-  // Appends a record that is nobody else's kind (no race record).
+  // Appends a record that is not a race record.
   void encode(const std::byte* record, std::string& out);
-  // From the bytes after `key`, at least kMostItemBytes of them; null: they make no sense. The end of what it took.
+  // From the bytes after `key`, at least kMostItemBytes of them; null: they are not valid. Returns the end of what it
+  // took.
   const std::uint8_t* decode(std::uint64_t key, const std::uint8_t* from);
   // The record that was encoded or decoded last.
   const OperationCopy& record() const { return copy_; }

@@ -28,10 +28,10 @@ class LogReader {
   enum class Item {
     record,  // record(), serial()
     lost,    // lost_count() records are missing, all from before lost_until()
-    end,     // of the file, or of what makes sense in it
+    end,     // of the file, or of its valid part
   };
 
-  // Nothing: it is no full log of this version, or cannot be read.
+  // Nothing: it is not a full log of this version, or cannot be read.
   static std::optional<LogReader> open(const std::filesystem::path& file);
   static std::optional<LogReader> open(base::FileDescriptor file);
 
@@ -45,7 +45,7 @@ class LogReader {
   LoggedRecord current() const { return {model_.record(), model_.serial()}; }
   std::uint64_t lost_count() const { return lost_count_; }
   std::uint64_t lost_until() const { return lost_until_; }
-  // By thread, as far as was read: up to this serial all is in the log, or told as lost.
+  // By thread, as far as was read: up to this serial all is in the log, or counted as lost.
   const std::vector<std::uint64_t>& through() const { return through_; }
 
   // From the first record again.

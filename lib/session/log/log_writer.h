@@ -1,4 +1,4 @@
-// Writes the full log of one process: what a RingFollower hands out, encoded, into a file that nobody else has.
+// Writes the full log of one process: what a RingFollower hands out, encoded, into a file that no other process has.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace cudadiag::session {
 
 class LogWriter : public RingReader {
  public:
-  // At most so much is written: some hundred million operations.
+  // At most this much is written: some hundred million operations.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
   // The space that is left on the disk: for the process's area, and for the program's own files.
   static constexpr std::uint64_t kLeftFree = wire::area::kAreaSize;
@@ -27,13 +27,14 @@ class LogWriter : public RingReader {
   void lost(std::uint64_t count, std::uint64_t until) override;
   // Afterwards everything handed over is in the file.
   void flush();
-  // The same, and by thread: nothing has been left out up to this serial but what was told as lost.
+  // The same, and by thread: nothing has been left out up to this serial except what was counted as lost.
   void flush_through(const std::vector<std::uint64_t>& serials);
 
   std::uint64_t lost() const { return lost_; }
   // Why the file ends before its time; empty: it does not.
   const base::Error& failure() const { return failure_; }
-  // Takes the file away, for what is worth more, and writes nothing after that; what is to be said of it.
+  // Removes the file, to make room for the rest of the session, and writes nothing more; returns the message for the
+  // user.
   base::Error give_up();
 
  private:

@@ -65,7 +65,7 @@ class Join {
     std::vector<Kept> unfinished;  // the oldest ones
     std::optional<Kept> newest;    // where there were too many
     std::uint32_t pruned = 0;      // what had finished when they were looked through
-    // The latest wait of the host that told something of this stream, and the event's record.
+    // The latest wait of the host that showed something about this stream, and the event's record.
     std::optional<std::pair<Kept, Kept>> seen;
   };
 
@@ -94,7 +94,7 @@ class Join {
   std::unordered_map<std::uint64_t, Kept> events_;  // their latest records
   std::vector<bool> records_no_events_;             // by graph: known in full, and without a node that does
   std::map<Id, Kept> kept_;
-  std::map<Id, Id> links_;   // waits, and the records that their events stood for
+  std::map<Id, Id> links_;   // waits, and the records that their events referred to
   std::uint64_t since_ = 0;  // from these ticks on nothing is missing
   std::vector<Id> present_;  // of record_.operations, sorted
 };
@@ -178,7 +178,7 @@ void Join::note_wait(Kind kind, const std::byte* record, bool open) {
   // Recorded anew while the host waited: which of the two recordings it saw complete is not known.
   const std::uint64_t began = kind == Kind::event_sync ? wire::load(record, o::kBegan) : 0;
   if (began != 0 && recorded.load(o::kTicks) >= began) return;
-  // Nor is it where another thread's call had not returned by then.
+  // The same if another thread's call had not returned by then.
   const bool by_another = recorded.load(o::kThread) != wire::load(record, o::kThread);
   const bool open_call = (recorded.load(o::kFlags) & o::kReturned) == 0;
   const std::uint64_t given = began != 0 ? began : wire::load(record, o::kTicks);

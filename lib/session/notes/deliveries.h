@@ -129,7 +129,7 @@ enum class DeliveryKind : std::uint8_t {
   checking,  // the process looks for values that are not finite
 };
 
-// Nothing but DeliveryKind::other has no word.
+// Empty for DeliveryKind::other alone.
 std::string_view word(DeliveryKind kind);
 
 struct Delivery {

@@ -19,10 +19,10 @@ class ForwardSearch {
   ForwardSearch(const ProcessRecord& record, const std::vector<std::uint32_t>& completed, std::uint64_t since);
 
   bool any() const { return any_; }
-  // The record that the log has come to.
+  // The record that the reading of the log has reached.
   void look_at(const LogReader& log);
-  // Also of each thread one that shows that nothing of the nodes' is older. Nothing if there are too many: some of them
-  // would be no answer.
+  // Also of each thread one that shows that nothing of the nodes' is older. Nothing if there are too many: a part of
+  // them would not be an answer.
   std::vector<LoggedRecord> found() &&;
 
  private:

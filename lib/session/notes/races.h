@@ -40,7 +40,7 @@ struct RaceAccess {
 struct Race {
   std::uint32_t pid = 0;
   RaceAccess first, second;    // in the order of issue
-  bool possible = false;       // not certain: they need not clash by what is known, or `uncertain`
+  bool possible = false;       // not certain: by what is known they need not conflict, or `uncertain`
   bool uncertain = false;      // something that the driver does not report may order them
   bool waited_before = false;  // the second one's stream had waited for the first one's, for something earlier
   bool one_graph = false;      // both are nodes of one launch of a graph
@@ -63,10 +63,10 @@ struct RaceCounts {
   std::uint32_t pid = 0;
   std::uint64_t operations = 0;  // looked at
   std::uint64_t lost = 0;        // records that were overwritten before they were read, or never written
-  std::uint64_t gaps = 0;        // so often nothing could be concluded from what was before
-  std::uint64_t forgotten = 0;   // accesses dropped for want of room
+  std::uint64_t gaps = 0;        // number of gaps across which nothing could be concluded
+  std::uint64_t forgotten = 0;   // accesses dropped for lack of room
   std::uint64_t unlisted = 0;    // races beyond those that are listed
-  std::uint64_t unjudged = 0;    // unordered pairs of kernels of which it is not known whether they write, or where
+  std::uint64_t unjudged = 0;    // unordered pairs of kernels for which it is not known whether they write, or where
 };
 
 // Kernels whose code was wanted, and was found and understood.

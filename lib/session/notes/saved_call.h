@@ -1,5 +1,5 @@
 // A call that a rerun saved with its arguments, as `--save-inputs` asks (lib/python/cudadiag_hook/inputs.py), checked:
-// what a script that makes the call again was given.
+// the input of the script that makes the call again.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct SavedCall {
   std::string python;
   std::uint64_t bytes = 0;
   std::size_t tensors = 0;
-  std::vector<std::string> missing;  // what is not as it was
+  std::vector<std::string> missing;  // what could not be saved exactly
 };
 
 // The outcome of the script (lib/supervise/reruns/replay_script.py has its statuses).

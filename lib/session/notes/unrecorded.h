@@ -25,10 +25,10 @@ Unrecorded unrecorded_in(const std::filesystem::path& pass_folder);
 // "nothing was recorded of …", and what to do about it.
 base::Error nothing_recorded_of(const Unrecorded& unrecorded);
 
-// Why there is nothing in a session that cudadiag env has prepared, as far as that can still be seen.
+// Why a session that cudadiag env has prepared is empty, as far as that can still be seen.
 std::string why_unused(const std::filesystem::path& session);
 
-// The newest such session of these roots to which nothing can be recorded, as it cannot be written.
+// The newest such session of these roots that cannot be recorded to, because it cannot be written.
 std::optional<std::filesystem::path> newest_unwritable(const std::vector<Root>& roots);
 
 }  // namespace cudadiag::session

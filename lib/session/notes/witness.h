@@ -7,7 +7,7 @@
 
 namespace cudadiag::session {
 
-// Why a program has nothing to say: "time limit", "signal 6", "status 1"; empty if it ended well.
+// Why a program has no result: "time limit", "signal 6", "status 1"; empty if it ended well.
 std::string how_it_failed(const ProcessEnd& end, const std::string& cut_short);
 
 }  // namespace cudadiag::session

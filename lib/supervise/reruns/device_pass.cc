@@ -25,7 +25,7 @@ std::pair<int, int> version_of(const std::string& cuda) {
   return {std::atoi(cuda.c_str()), dot == std::string::npos ? 0 : std::atoi(cuda.c_str() + dot + 1)};
 }
 
-// "%p" and the like stand for what differs from process to process.
+// "%p" and the like are replaced by what differs from process to process.
 std::string as_glob(const std::string& pattern) {
   std::string glob;
   for (std::size_t i = 0; i < pattern.size(); ++i) {

@@ -29,7 +29,7 @@ int pid_of(const fs::path& path) {
   return whole && pid > 0 && path.extension() == kPipe ? pid : 0;
 }
 
-// One byte will do. False: nobody reads it.
+// One byte is enough. False: nothing reads it.
 bool write_to(const fs::path& pipe) {
   const base::FileDescriptor file(::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};

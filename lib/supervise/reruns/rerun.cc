@@ -99,7 +99,7 @@ base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session
   // Inside a callback of CUPTI nothing may be copied.
   if (spec.save_limit > 0) record.watch_by = launch::WatchBy::hooks;
   record.save_limit = spec.save_limit;
-  // The first one waits for nothing, and is to tell the line.
+  // The first one waits for nothing, and shows the line.
   if (spec.kind == PassKind::eager) record.markers = launch::Markers::dense;
   Start start{session.manifest.command, {}, std::move(std::get<launch::Arena>(arena))};
   start.variables = launch::recording_variables(std::get<std::filesystem::path>(recorder),
@@ -168,7 +168,7 @@ base::Result<Prepared> prepare(const RerunSpec& spec, const session::Session& se
   }
   auto& start = prepared.start;
   start.variables.push_back({"WANDB_MODE", "disabled"});
-  // It tells which processes are the rerun's, in a pass without the recorder too.
+  // It shows which processes are the rerun's, also in a pass without the recorder.
   const launch::Variable mark = {wire::environment::kSession, folder.string()};
   const auto is_marked = [&](const launch::Variable& each) { return each.name == mark.name; };
   if (!start.arena && std::none_of(start.variables.begin(), start.variables.end(), is_marked))

@@ -33,7 +33,7 @@ bool wants_eager(const analyse::Analysis& analysis, const session::Manifest& man
 // Which tensors race, or whether what could not be judged races.
 bool wants_races(const session::Session& session);
 
-// A pass of this kind is in the session. One that was cut short and left no dump may tell more another time.
+// A pass of this kind is in the session. One that was cut short and left no dump may show more another time.
 bool was_made(const session::Manifest& manifest, session::PassKind kind);
 
 struct SuspectedKernels {

@@ -30,15 +30,15 @@ struct RerunObstacle {
     unseen_files,
   };
   Kind kind = Kind::hung;
-  std::string detail{};  // a file, a connection, why the input cannot be had again, at what we ended it
+  std::string detail{};  // a file, a connection, why the input cannot be read again, why we ended it
   double seconds = 0;    // until it failed, or ended
   int number = 0;        // a process; the ranks of the job
 };
 
 // Reasons in the run itself against any rerun, even one that the user agreed to.
 std::optional<RerunObstacle> obstacle_in_run(const session::Session& session);
-// Reasons against a rerun that nobody agreed to. `traces`: what the first run left; null: reruns are isolated, and
-// it may have done anything. `report_file`: one of ours below the working folder.
+// Reasons against a rerun that the user did not agree to. `traces`: what the first run left; null: reruns are isolated,
+// and it may have done anything. `report_file`: one of ours below the working folder.
 std::optional<RerunObstacle> obstacle_to_rerun(const session::Session& session, const launch::Input& input,
                                                const launch::RunTraces* traces, const std::string& report_file);
 

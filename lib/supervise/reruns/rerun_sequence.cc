@@ -224,7 +224,7 @@ class RerunSequence {
     return std::max(least, kValuesShare * expected_seconds(session_));
   }
 
-  // A server that nobody asks, or a program that waits for what only the first run was given, has nothing to show.
+  // A server without requests, or a program that waits for input that only the first run had, shows nothing.
   double quiet_limit() const {
     return plan_.isolated ? kQuietSeconds + options_.patience + kSlowest * longest_pause(session_) : 0;
   }

@@ -22,7 +22,7 @@ double longest_pause(const session::Session& session) {
   for (const session::Process& process : session.processes) {
     const session::ProcessRecord& record = process.record;
     if (record.state != wire::area::State::frozen) continue;
-    // In what was not kept there may have been any.
+    // The part that was not kept may have had some.
     if (record.dropped_operations > 0 || record.operations_issued > record.operations.size()) return whole;
     // Until CUDA is initialised nothing is recorded.
     longest = std::max(longest, whole - record.seconds(record.frozen_ticks));

@@ -32,7 +32,7 @@ class RerunWatch {
 
   // Why it is to be ended now; nothing: it is not.
   std::optional<session::CutShort> reason_to_end();
-  // It has failed, has had time to say so, and no longer writes what nobody can take back.
+  // It has failed, has had time to say so, and is not in the middle of a write.
   bool is_done();
   // The time limit, put off while the driver writes a dump.
   bool is_too_late();

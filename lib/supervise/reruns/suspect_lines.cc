@@ -28,7 +28,7 @@ struct Frame {
   bool leads_into_generated = false;
 };
 
-// Whose variables tell nothing of what they were given. A folder above all packages may have such a name too.
+// Modules whose variables do not show what they were given. A folder above all packages may have such a name too.
 bool is_framework(const symbolize::PythonFrame& frame) {
   constexpr const char* kPackages[] = {"/torch/", "/triton/", "/cupy/", "/numba_cuda/", "/numba/"};
   const auto lies_in = [&](const char* package) {

@@ -20,7 +20,7 @@ std::optional<analyse::RerunWindow> WindowSequence::next_window(const analyse::A
   if (is_first && !plan_.reach && !wants_proof(analysis) && !plan_.options.save_inputs) return std::nullopt;
   while (reach_ <= last_) {
     auto window = analyse::rerun_window(analysis, static_cast<Reach>(reach_++));
-    // Nothing to wait for, or nothing more than before.
+    // An empty window waits for nothing, and the same window as before adds nothing.
     if (!window.text.empty() && window.text != window_.text) return window;
   }
   return std::nullopt;

@@ -9,7 +9,7 @@
 
 namespace cudadiag::supervise {
 
-// The code as `tool` prints it, nvdisasm's path; empty where there is none, or it fails, takes longer than a few seconds
+// The code as `tool` prints it, nvdisasm's path; empty if there is none, or it fails, takes longer than a few seconds
 // or prints more than 16 MiB.
 std::string disassembled(const evidence::FunctionCode& code, const std::string& tool, launch::SignalRelay& relay);
 // The failing instruction in that text: "STG.E desc[UR4][R2.64], R5". Empty if it is not there.

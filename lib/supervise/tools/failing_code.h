@@ -10,8 +10,8 @@
 
 namespace cudadiag::supervise {
 
-// The text of the failing kernel's code, beside the dump `dump` in the pass that `writer` is at; nothing where there is
-// no dump, no such code, or no nvdisasm for `command`. Returns why it could not be stored.
+// The text of the failing kernel's code, beside the dump `dump` in the pass that `writer` is at; nothing if there is no
+// dump, no such code, or no nvdisasm for `command`. Returns why it could not be stored.
 std::optional<base::Error> store_failing_code(const std::string& dump, session::SessionWriter& writer,
                                               const std::vector<std::string>& command, launch::SignalRelay& relay);
 

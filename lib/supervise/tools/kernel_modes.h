@@ -65,7 +65,7 @@ class KernelModes {
   };
   struct Read {
     std::size_t looked_at = 0;    // of the modules that have it
-    std::set<std::string> codes;  // all that tells them apart
+    std::set<std::string> codes;  // all that distinguishes them
     std::vector<sass::KernelAccesses> accesses;
     std::vector<std::shared_ptr<const sass::ByteRanges>> ranges;  // of launches with any parameters
   };

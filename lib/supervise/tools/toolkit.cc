@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kToDie{1};
 constexpr off_t kLongestOutput = off_t{64} << 20;
 
-// A file without a name, that needs no room on a disk and is not left behind. More than its size cannot be written.
+// A file without a name, which needs no room on a disk and does not stay there. More than its size cannot be written.
 base::FileDescriptor file_for_output() {
   base::FileDescriptor file(::memfd_create("output", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const bool bounded = file.valid() && ::ftruncate(file.get(), kLongestOutput) == 0 &&

@@ -1,4 +1,4 @@
-// What several programs need: memory, streams, and kernels that end by themselves.
+// Memory, streams and kernels that end by themselves, for several programs.
 #pragma once
 #include <cuda_runtime.h>
 

@@ -60,7 +60,7 @@ LaneState lane_at(std::uint32_t stands, const std::vector<std::pair<std::uint32_
 
 using Address = std::optional<std::uint64_t>;
 
-// Of code in which one line is the failing one, marked by a "!" in front; a "*" is where the thread stands.
+// Code in which one line fails, marked by a "!" in front. A "*" marks where the thread has stopped.
 struct Marked {
   explicit Marked(std::vector<std::string> lines) {
     for (std::size_t i = 0; i < lines.size(); ++i) {

@@ -30,7 +30,7 @@ std::string read_from(const base::FileDescriptor& pipe) {
   return {text, static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
 }
 
-// Of a process that has ended.
+// The number of a process that has ended.
 pid_t ended_process() {
   const pid_t pid = ::fork();
   if (pid == 0) ::_exit(0);
