@@ -8,6 +8,7 @@ and how long did both take. Cases that the hardware decides, and races, are coun
 """
 
 import argparse
+import concurrent.futures
 import json
 import pathlib
 import re
@@ -125,6 +126,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default=suite.HERE.parents[1] / "build")
     parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--jobs", type=int, default=1, help="cases at a time")
     parser.add_argument("--memcheck", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path, help="copy the saved launches to this folder")
     parser.add_argument("--json", type=pathlib.Path)
@@ -136,7 +138,8 @@ def main():
     replays = Replays(suite.Suite(options.build.resolve(), scratch), options)
     failing = [case for case in CASES if case.verdict == "cuda_failure" and set(case.kinds) & set(ASYNCHRONOUS)]
     chosen = [case for case in failing if not options.only or case.name in options.only]
-    results = [result for result in map(replays.run, chosen) if result]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = [result for result in pool.map(replays.run, chosen) if result]
     if options.json:
         options.json.write_text(json.dumps(results, indent=1, default=str))
     summarise(results)

@@ -2,13 +2,15 @@
 """What is found of the labelled programs in test/gpu/operators on a real GPU: origins, races of tensors, NaNs, and
 nothing of correct ones.
 
-Usage: values.py BUILD [--only TEXT] [--json FILE]. Needs a GPU and PyTorch; without, it says so and counts nothing (77).
+Usage: values.py BUILD [--only TEXT] [--jobs N] [--json FILE] [--keep FOLDER]. Needs a GPU and PyTorch; without, it says so and counts nothing (77).
 A wrong answer fails; a silent one is counted.
 """
 
 import argparse
+import concurrent.futures
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,12 +22,14 @@ LIMIT_S = 300
 COMMANDS = {"origins": ["run", "--rerun=always", "--no-device-pass"], "races": ["races", "--tensors"], "nans": ["nans"]}
 
 
-def report_of(build, words, program):
-    with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder, "report.json")
-        command = [str(build / "bin/cudadiag"), words[0], "-q", "--json", str(file), "-o", folder, *words[1:]]
-        subprocess.run([*command, "--", sys.executable, str(program)], capture_output=True, timeout=LIMIT_S)
-        return json.loads(file.read_text()) if file.exists() else {"findings": []}
+def report_of(build, words, program, folder):
+    file = folder / "report.json"
+    command = [str(build / "bin/cudadiag"), words[0], "--json", str(file), "-o", str(folder), *words[1:]]
+    with open(folder / "output", "w") as output:
+        subprocess.run([*command, "--", sys.executable, str(program)], stdout=output, stderr=output, timeout=LIMIT_S)
+    if not file.exists():
+        raise ValueError((folder / "output").read_text()[-300:])
+    return json.loads(file.read_text())
 
 
 
@@ -59,23 +63,35 @@ def judge_nan(label, report):
 JUDGES = {"origins": judge_origin, "races": judge_race, "nans": judge_nan}
 
 
-def answers(build, label):
-    """(set, verdict, about) of each command that concerns the program."""
-    program = CASES / label["program"]
-    if label["set"] != "correct":
-        report = report_of(build, COMMANDS[label["set"]], program)
-        yield label["set"], *JUDGES[label["set"]](label, report)
-        return
-    for rules in label["against"] if isinstance(label["against"], list) else [label["against"]]:
-        found = report_of(build, COMMANDS[rules], program)["findings"]
-        yield "correct", "wrong" if found else "right", f"{rules}: {[each['kind'] for each in found]}"
+def answers(options, label):
+    """(program, set, verdict, about) of each command that concerns the program."""
+    against = label.get("against") if label["set"] == "correct" else label["set"]
+    return [answer(options, label, rules) for rules in (against if isinstance(against, list) else [against])]
+
+
+def answer(options, label, rules):
+    folder = pathlib.Path(tempfile.mkdtemp())
+    try:
+        report = report_of(options.build, COMMANDS[rules], CASES / label["program"], folder)
+        if label["set"] == "correct":
+            verdict, about = "wrong" if report["findings"] else "right", f"{rules}: {[each['kind'] for each in report['findings']]}"
+        else:
+            verdict, about = JUDGES[rules](label, report)
+    except (ValueError, subprocess.TimeoutExpired) as e:
+        verdict, about = "broken", str(e)
+    if options.keep and verdict != "right":
+        shutil.copytree(folder, options.keep / rules / label["program"], symlinks=True, dirs_exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    return label["program"], label["set"], verdict, about
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=lambda text: pathlib.Path(text).resolve())
     parser.add_argument("--only", default="")
+    parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
     parser.add_argument("--json")
+    parser.add_argument("--keep", type=pathlib.Path, help="the sessions of all but right answers go there")
     options = parser.parse_args()
     if reason := run.gpu_missing():
         print(f"no GPU ({reason}): nothing was tried")
@@ -84,19 +100,19 @@ def main():
         print("no PyTorch: nothing was tried")
         return run.CANNOT_RUN_HERE
     counts, rows = {}, []
-    for label in json.loads((CASES / "labels.json").read_text()):
-        if options.only not in label["program"]:
-            continue
-        for which, verdict, about in answers(options.build, label):
-            counts.setdefault(which, {}).setdefault(verdict, 0)
-            counts[which][verdict] += 1
-            rows.append({"program": label["program"], "set": which, "verdict": verdict, "about": about})
-            print(f"{verdict:6} {label['program']:44} {about}", flush=True)
+    labels = [each for each in json.loads((CASES / "labels.json").read_text()) if options.only in each["program"]]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for results in pool.map(lambda label: answers(options, label), labels):
+            for program, which, verdict, about in results:
+                counts.setdefault(which, {}).setdefault(verdict, 0)
+                counts[which][verdict] += 1
+                rows.append({"program": program, "set": which, "verdict": verdict, "about": about})
+                print(f"{verdict:6} {program:44} {about}", flush=True)
     for which, verdicts in counts.items():
         print(f"{which}: {verdicts}")
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(rows, indent=1) + "\n")
-    return any("wrong" in verdicts for verdicts in counts.values())
+    return any(bad in verdicts for verdicts in counts.values() for bad in ("wrong", "broken"))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import concurrent.futures
 import importlib.util
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -100,14 +101,14 @@ def command(label, build, twin):
     return [build / "gpu/silent" / file.parent.name / file.stem, *arguments]
 
 
-def report_of(build, options, words):
+def report_of(build, options, words, folder):
     """Exit status, report, and what was printed."""
-    with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder, "report.json")
-        ours = [build / "bin/cudadiag", *options, "--json", report, "-o", Path(folder, "sessions"), "--", *words]
-        done = subprocess.run([str(word) for word in ours], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              errors="replace", env=environment(folder), timeout=LIMIT_S)
-        return done.returncode, json.loads(report.read_text()) if report.exists() else None, done.stdout + done.stderr
+    report = Path(folder, "report.json")
+    ours = [build / "bin/cudadiag", *options, "--json", report, "-o", Path(folder, "sessions"), "--", *words]
+    done = subprocess.run([str(word) for word in ours], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          errors="replace", env=environment(folder), timeout=LIMIT_S)
+    Path(folder, "output").write_text(done.stdout + done.stderr)
+    return done.returncode, json.loads(report.read_text()) if report.exists() else None, done.stdout + done.stderr
 
 
 def line_of(location):
@@ -193,40 +194,49 @@ def ways(label):
     return [("races", races, False), ("hang", hangs, False)]
 
 
-def run_one(label, build, gpus):
+def run_one(label, options, gpus):
     """Way -> (judgement, what was said)."""
     lacking = [module for module in label["needs"] if importlib.util.find_spec(module) is None]
     if lacking or label["gpus"] > gpus:
         return {"all": (SKIPPED, f"needs {lacking[0] if lacking else label['gpus']}")}
     results = {}
-    for name, options, twin in ways(label):
-        words = command(label, build, twin)
+    for name, ours, twin in ways(label):
+        if options.way and name not in options.way:
+            continue
+        words = command(label, options.run, twin)
         if Path(words[0]).is_absolute() and not Path(words[0]).exists():
             return {"all": (BROKEN, "not built: cmake --build BUILD --target silent_programs")}
-        try:
-            status, report, text = report_of(build, options, words)
-        except (subprocess.TimeoutExpired, ValueError) as e:
-            results[name] = (BROKEN, str(e)[:200])
-            continue
-        if status == CANNOT_RUN_HERE:
-            results[name] = (SKIPPED, "cannot run here")
-        elif report is None:
-            results[name] = (BROKEN, text[-300:])
-        else:
-            said = judge(label, report, twin)
-            passed = said == MISSED and label.get("may_pass")
-            results[name] = (SKIPPED if passed else said, label["may_pass"] if passed else
-                             "; ".join(map(said_of, report["findings"])))
+        folder = tempfile.mkdtemp()
+        results[name] = judge_way(label, (options.run, ours, words, folder), twin)
+        if options.keep and results[name][0] not in GOOD:
+            shutil.copytree(folder, options.keep / name / label["program"], symlinks=True, dirs_exist_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
     return results
+
+
+def judge_way(label, arguments, twin):
+    """(judgement, what was said) of one run."""
+    try:
+        status, report, text = report_of(*arguments)
+    except (subprocess.TimeoutExpired, ValueError) as e:
+        return BROKEN, str(e)[:200]
+    if status == CANNOT_RUN_HERE:
+        return SKIPPED, "cannot run here"
+    if report is None:
+        return BROKEN, text[-300:]
+    said = judge(label, report, twin)
+    if said == MISSED and label.get("may_pass"):
+        return SKIPPED, label["may_pass"]
+    return said, "; ".join(map(said_of, report["findings"]))
 
 
 def run_all(labels, options):
     if reason := gpu_missing():
         print(f"no GPU ({reason}): nothing was run")
         return CANNOT_RUN_HERE
-    gpus, build, counts, rows = gpus_here(), options.run.resolve(), collections.Counter(), []
+    gpus, counts, rows = gpus_here(), collections.Counter(), []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for label, results in zip(labels, pool.map(lambda label: run_one(label, build, gpus), labels)):
+        for label, results in zip(labels, pool.map(lambda label: run_one(label, options, gpus), labels)):
             rows.append({"program": label["program"], "kind": label["kind"], "results": results})
             for way, (said, text) in results.items():
                 counts[label["kind"] if way != "twin" else "twin of " + label["kind"], said] += 1
@@ -243,10 +253,12 @@ def run_all(labels, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true", help="print every program with its marked lines")
-    parser.add_argument("--run", type=Path, metavar="BUILD", help="run the programs under BUILD/bin/cudadiag; needs a GPU")
+    parser.add_argument("--run", type=lambda text: Path(text).resolve(), metavar="BUILD", help="run the programs under BUILD/bin/cudadiag; needs a GPU")
     parser.add_argument("--json", type=Path, metavar="OUT", help="where the results of --run go")
     parser.add_argument("--only", action="append", metavar="TEXT", help="programs whose path has this text")
+    parser.add_argument("--way", action="append", choices=["racing", "twin", "races", "hang"], help="only these runs")
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="the sessions of all but right answers go there")
     options = parser.parse_args()
     labels = json.loads((HERE / "labels.json").read_text())
     wrong = [f"{file}: it has no label" for file in without_label(labels)]
