@@ -374,7 +374,7 @@ bool Feed::add_bytes(const Access& access, const std::vector<sass::ParameterByte
   bool known = false;
   for (const sass::ParameterBytes& use : bytes) {
     if (use.parameter != access.parameter) continue;
-    known = true;
+    known |= use.all;
     for (const sass::ByteRows& rows : use.rows) {
       Access exact = access;
       exact.mode = use.mode;

@@ -92,7 +92,7 @@ class Feed : public session::RingReader {
   };
   void operation(const Issued& issued, Pending& pending);
   void kernel(const Issued& issued, const Pending& pending);
-  // Adds the bytes that a kernel uses through one word, if they are known.
+  // Adds the bytes that a kernel uses through one word, as far as they are known. Whether they all are.
   bool add_bytes(const Access& access, const std::vector<sass::ParameterBytes>& bytes);
   // `pointer`: the address that the kernel was given.
   void note_overrun(const Access& access, std::uint64_t pointer);

@@ -3,7 +3,8 @@
 // The code is followed for all threads of the launch at once: a value is a sum of the thread's coordinates, each times a
 // constant, and where threads part, the launch is cut into boxes of threads that do not. Values that come from memory,
 // from other threads or from an instruction that is not modelled are not known. A parameter through which an access may
-// go that cannot be followed, or that depends on such a value, has no answer; nor has a launch that takes too long.
+// go that cannot be followed, or that depends on such a value, is answered in part: by the bytes that all paths use. So
+// is a launch that takes too long to follow.
 #pragma once
 
 #include <array>
@@ -37,6 +38,7 @@ struct ParameterBytes {
   std::uint32_t parameter = 0;  // offset
   Mode mode = Mode::read;       // read, write or atomic: a parameter may have one of each; none: no byte is used
   std::vector<ByteRows> rows;
+  bool all = true;  // false: it uses these for certain, and perhaps others
 };
 
 class ByteRanges {

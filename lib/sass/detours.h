@@ -16,7 +16,7 @@ class Detours {
   explicit Detours(const Program& program);
 
   struct Detour {
-    bool known = false;               // false: it calls functions, or jumps through a table
+    bool known = false;               // false: it calls functions that are not in this code, or jumps through a table
     std::vector<std::uint32_t> code;  // instructions that some threads may execute, any number of times
     std::uint32_t meets = kNone;      // where all that have not ended meet; kNone: nowhere
   };
@@ -27,6 +27,7 @@ class Detours {
   }
 
  private:
+  std::vector<std::uint32_t> next_here(std::uint32_t at) const;
   std::vector<std::uint32_t> meeting_points() const;
   Detour found(std::uint32_t at, std::uint32_t meets) const;
 

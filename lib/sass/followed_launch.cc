@@ -7,21 +7,23 @@ namespace cudadiag::sass {
 
 std::vector<ParameterBytes> FollowedLaunch::bytes() {
   std::vector<ParameterBytes> out;
-  if (!follow() || none_known_) return out;
+  const bool all_known = follow() && !none_known_;
   for (const auto& [key, lattices] : used_) {
-    if (not_known_.contains(key.first)) continue;
+    const auto& [word, mode] = key;
+    if (too_many_.contains(key)) continue;
     auto rows = lattices.rows(ByteRanges::kMostRows);
-    if (!rows) {
-      not_known_.insert(key.first);
-      continue;
+    if (rows) {
+      out.push_back({word, mode, std::move(*rows)});
+    } else {
+      not_known_.insert(word);
     }
-    out.push_back({key.first, key.second, std::move(*rows)});
   }
   for (const std::uint32_t word : launch_.addresses) {
     const auto used = used_.lower_bound({word, Mode::unknown});
-    if (used == used_.end() || used->first.first != word) out.push_back({word, Mode::none, {}});
+    const bool unused = used == used_.end() || used->first.first != word;
+    if (unused && all_known && !not_known_.contains(word)) out.push_back({word, Mode::none, {}});
   }
-  std::erase_if(out, [this](const ParameterBytes& each) { return not_known_.contains(each.parameter); });
+  for (ParameterBytes& each : out) each.all = all_known && !not_known_.contains(each.parameter);
   return out;
 }
 
@@ -170,7 +172,9 @@ FollowedLaunch::Next FollowedLaunch::detour(Part& part) {
   for (const std::uint32_t at : detour.code) {
     give_up_on(at);
     Calculator calculator(part.box, part.state, code_.bank, launch_);
-    if (!calculator.moves_what_is_there(code_.instructions[at])) part.state.forget(written_by(code_.program[at]));
+    const ThreadInstruction& code = code_.instructions[at];
+    if (!calculator.moves_what_is_there(code)) part.state.forget(written_by(code_.program[at]));
+    if (code.op == Op::set_barrier) part.state.barriers[code.barrier] = kNone;
   }
   steps_ += detour.code.size();
   if (detour.meets == kNone) return Next::ended;
@@ -200,8 +204,10 @@ FollowedLaunch::Next FollowedLaunch::access(Part& part, const ThreadInstruction&
 }
 
 void FollowedLaunch::add_access(std::uint32_t word, const ThreadInstruction& code, const Form& form, const Box& box) {
-  if (not_known_.contains(word)) return;
-  if (!used_[{word, code.mode}].add(form, code.width, box)) not_known_.insert(word);
+  const std::pair key(word, code.mode);
+  if (too_many_.contains(key) || used_[key].add(form, code.width, box)) return;
+  too_many_.insert(key);
+  not_known_.insert(word);
 }
 
 }  // namespace cudadiag::sass

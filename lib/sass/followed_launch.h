@@ -56,9 +56,11 @@ class FollowedLaunch {
   const LaunchValues& launch_;
   std::vector<Part> open_;
   std::size_t parts_ = 1, steps_ = 0;
-  std::set<std::uint32_t> not_known_;  // words
+  std::set<std::uint32_t> not_known_;  // words, of which not all bytes are known
   bool none_known_ = false;
-  std::map<std::pair<std::uint32_t, Mode>, Lattices> used_;
+  using Use = std::pair<std::uint32_t, Mode>;  // of a word
+  std::map<Use, Lattices> used_;
+  std::set<Use> too_many_;  // pieces that do not fit together
 };
 
 }  // namespace cudadiag::sass

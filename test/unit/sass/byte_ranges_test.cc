@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -89,6 +90,7 @@ Bytes by_model(Sizes grid, Sizes block, const Model& model) {
 Bytes by_code(const ByteRanges& code, const LaunchValues& launch) {
   Bytes out;
   for (const ParameterBytes& each : code.of(launch)) {
+    if (!each.all) continue;
     auto& bytes = out[{each.parameter, each.mode}];
     for (const ByteRows& rows : each.rows) {
       for (std::uint32_t row = 0; row < rows.rows; ++row) {
@@ -409,10 +411,12 @@ TEST_CASE("bytes of a kernel: loops within a thread") {
 
 namespace {
 
-std::size_t known_in(const std::string& text) {
+// How many uses all bytes are known of.
+std::ptrdiff_t known_in(const std::string& text) {
   Parameters p;
   p.pointer();
-  return ByteRanges(text, {0x210, 8}).of({{1, 1, 1}, {32, 1, 1}, p.bytes, p.addresses}).size();
+  const auto found = ByteRanges(text, {0x210, 8}).of({{1, 1, 1}, {32, 1, 1}, p.bytes, p.addresses});
+  return std::ranges::count(found, true, &ParameterBytes::all);
 }
 
 }  // namespace
@@ -446,4 +450,33 @@ TEST_CASE("bytes of a kernel: what another instruction may do through a paramete
   CHECK(known_in(load + "/*0020*/ BRA.DIV UR4, 0x40 ;\n/*0030*/ EXIT ;\n/*0040*/ BRA 0x30 ;\n") == 1);
   // A loop without end takes too long.
   CHECK(known_in(load + "/*0020*/ BRA 0x20 ;\n") == 0);
+}
+
+TEST_CASE("bytes of a kernel: a division that may call a function") {
+  for (const auto& [width, first, last] : {std::array{40, 1, 5}, {64, 2, 3}, {70, 1, 9}}) {
+    Parameters p;
+    const auto a = p.pointer(), b = p.pointer();
+    p.put(width), p.put(first), p.put(last);
+    check("thirds", {2, 6, 1}, {32, 1, 1}, p, [=, w = width, f = first, l = last](const Thread& t) {
+      const int x = t.x(), y = f + static_cast<int>(t.b[1]);
+      if (x >= w || y >= l) return;
+      for (const int row : {y - 1, y, y + 1}) t.read(a, row * w + x);
+      t.write(b, y * w + x);
+    });
+  }
+}
+
+TEST_CASE("bytes of a kernel: what it reads for certain, if it is not known what it writes") {
+  for (const Architecture& architecture : kArchitectures) {
+    CAPTURE(architecture.name);
+    Parameters p;
+    const auto a = p.pointer();
+    const ByteRanges code(code_of(architecture.name, "cleared"), {architecture.bank, 8});
+    const auto found = code.of({{2, 1, 1}, {64, 1, 1}, p.bytes, p.addresses});
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].parameter == a);
+    CHECK(found[0].mode == Mode::read);
+    CHECK(!found[0].all);
+    CHECK(found[0].rows == std::vector<ByteRows>{{0, 512, 0, 1}});
+  }
 }
