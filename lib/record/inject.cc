@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "record/calls/driver_log.h"
+#include "record/output/decimal.h"
 #include "record/output/unrecorded.h"
 #include "record/process/exit_handlers.h"
 #include "record/process/forks.h"
@@ -68,7 +69,9 @@ Options read_options() {
   if (strstr(text, "watch=cupti") != nullptr) options.watch_by = WatchBy::cupti;
   options.once = strstr(text, "once=on") != nullptr;
   constexpr char kSave[] = "save=";
-  if (const char* save = strstr(text, kSave)) options.save_limit = strtoull(save + sizeof kSave - 1, nullptr, 10) << 20;
+  if (const char* save = strstr(text, kSave)) {
+    options.save_limit = static_cast<std::uint64_t>(leading_number(save + sizeof kSave - 1)) << 20;
+  }
   return options;
 }
 

@@ -89,6 +89,14 @@ class Replays:
                 "seconds_whole": whole, "seconds_alone": alone}
 
 
+def outcome(result):
+    if "problem" in result:
+        return result["problem"][:100]
+    if not result["saved"]:
+        return f"not saved, {result['operation']}"
+    return f"{result['alone']['text']}, {result['seconds']:.1f} s"
+
+
 def summarise(results):
     run = [result for result in results if "problem" not in result]
     for result in results:
@@ -138,10 +146,14 @@ def main():
     replays = Replays(suite.Suite(options.build.resolve(), scratch), options)
     failing = [case for case in CASES if case.verdict == "cuda_failure" and set(case.kinds) & set(ASYNCHRONOUS)]
     chosen = [case for case in failing if not options.only or case.name in options.only]
+    results = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = [result for result in pool.map(replays.run, chosen) if result]
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1, default=str))
+        for done in concurrent.futures.as_completed([pool.submit(replays.run, case) for case in chosen]):
+            if result := done.result():
+                results.append(result)
+                print(f"{result['case']:32} {outcome(result)}", flush=True)
+                if options.json:
+                    options.json.write_text(json.dumps(results, indent=1, default=str))
     summarise(results)
     shutil.rmtree(scratch, ignore_errors=True)
     return 0
