@@ -27,8 +27,8 @@ const std::vector<sass::ParameterBytes>& LaunchBytes::of(const std::byte* record
                                                          std::vector<std::uint32_t> addresses) {
   const bool cut = (wire::load(record, operation::kFlags) & operation::kSaturated) != 0;
   if (parameters.empty() || cut || wire::load(record, operation::kCluster) != 0 || !code_of_) return kNone;
-  const auto code = code_of_(function);
-  if (!code) return kNone;
+  Codes codes = code_of_(function);
+  if (codes.empty() || codes.size() > kMostCodes) return kNone;
   sass::LaunchValues launch;
   launch.grid = {wire::load(record, operation::kGridX), wire::load(record, operation::kGridY),
                  wire::load(record, operation::kGridZ)};
@@ -52,11 +52,15 @@ const std::vector<sass::ParameterBytes>& LaunchBytes::of(const std::byte* record
   for (const std::uint32_t at : launch.addresses) append(key, at);
   key += launch.parameters;
   const auto known = known_.find(key);
-  if (known != known_.end() && known->second.code == code) return known->second.bytes;
-  int& failures = failures_[code];
+  if (known != known_.end() && known->second.codes == codes) return known->second.bytes;
+  int& failures = failures_[codes];
   if (failures >= kMostFailures) return kNone;
   if (known_.size() >= kMostKnown) known_.clear();
-  Known& fresh = known_[key] = {code, code->of(launch)};
+  std::vector<sass::ParameterBytes> bytes = codes.front()->of(launch);
+  const bool agree =
+      std::all_of(codes.begin() + 1, codes.end(), [&](const auto& code) { return code->of(launch) == bytes; });
+  if (!agree) bytes.clear();
+  Known& fresh = known_[key] = {std::move(codes), std::move(bytes)};
   failures = fresh.bytes.empty() ? failures + 1 : 0;
   return fresh.bytes;
 }

@@ -1,10 +1,12 @@
 // The bytes that launches use through their parameters, by the kernels' code; launches that differ only in the addresses
-// that they are given are looked at once.
+// that they are given are looked at once. Where several kernels have the same name (Triton compiles one for each kind of
+// argument), which one was launched is not known: bytes are, if all of them use the same.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,8 +17,9 @@
 
 namespace cudadiag::races {
 
-// The code of a kernel; null: it is not known, or is one of several.
-using CodeOf = std::function<std::shared_ptr<const sass::ByteRanges>(std::uint32_t function)>;
+// The codes of kernels that have a function's name, of which it has one; empty: not all are known. No code is null.
+using Codes = std::vector<std::shared_ptr<const sass::ByteRanges>>;
+using CodeOf = std::function<Codes(std::uint32_t function)>;
 
 class LaunchBytes {
  public:
@@ -30,15 +33,16 @@ class LaunchBytes {
 
  private:
   struct Known {
-    std::shared_ptr<const sass::ByteRanges> code;
+    Codes codes;
     std::vector<sass::ParameterBytes> bytes;
   };
   static constexpr std::size_t kMostKnown = 1u << 14;
   static constexpr int kMostFailures = 3;  // launches of a kernel that nothing comes of: others are not looked at
+  static constexpr std::size_t kMostCodes = 8;
 
   CodeOf code_of_;
-  std::unordered_map<std::string, Known> known_;                               // by all that decides
-  std::unordered_map<std::shared_ptr<const sass::ByteRanges>, int> failures_;  // in a row
+  std::unordered_map<std::string, Known> known_;  // by all that decides
+  std::map<Codes, int> failures_;                 // in a row
 };
 
 }  // namespace cudadiag::races

@@ -39,6 +39,7 @@ struct ParameterBytes {
   Mode mode = Mode::read;       // read, write or atomic: a parameter may have one of each; none: no byte is used
   std::vector<ByteRows> rows;
   bool all = true;  // false: it uses these for certain, and perhaps others
+  auto operator<=>(const ParameterBytes&) const = default;
 };
 
 class ByteRanges {

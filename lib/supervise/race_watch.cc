@@ -68,7 +68,7 @@ struct RaceWatch::Watched {
       return modes.mode(*name, parameter, launch);
     };
     feed = std::make_unique<races::Feed>(area.bytes(), mode,
-                                         [this](std::uint32_t function) { return code(function).only; });
+                                         [this](std::uint32_t function) { return code(function).codes; });
     backlog = std::make_unique<races::Backlog>(area.bytes(), *feed,
                                                [this](std::uint32_t function) { return code(function).read; });
     return true;
@@ -80,7 +80,7 @@ struct RaceWatch::Watched {
     Code& known = codes[function];
     if (known.code.read && known.generation == generation) return known.code;
     const std::string* name = session::by_id(names.with_function(function).functions, function);
-    known = {name == nullptr ? KernelModes::Code{true, nullptr} : modes.code(*name), generation};
+    known = {name == nullptr ? KernelModes::Code{true} : modes.code(*name), generation};
     return known.code;
   }
 

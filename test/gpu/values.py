@@ -80,7 +80,9 @@ def answer(options, label, rules):
     except (ValueError, subprocess.TimeoutExpired) as e:
         verdict, about = "broken", str(e)
     if options.keep and verdict != "right":
-        shutil.copytree(folder, options.keep / rules / label["program"], symlinks=True, dirs_exist_ok=True)
+        kept = options.keep / rules / label["program"]
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(folder, kept, symlinks=True)
     shutil.rmtree(folder, ignore_errors=True)
     return label["program"], label["set"], verdict, about
 

@@ -169,9 +169,9 @@ KernelModes::Known& KernelModes::known(const Wanted& wanted, fs::file_time_type 
 
 KernelModes::Code KernelModes::code(const std::string& kernel) {
   const std::lock_guard lock(mutex_);
-  if (kernel.empty() || disassembler_.empty()) return {true, nullptr};
+  if (kernel.empty() || disassembler_.empty()) return {true};
   const Known& now = known({kernel, 0}, newest_);
-  return now.modules >= newest_ ? Code{true, now.only} : Code{};
+  return now.modules >= newest_ ? Code{true, now.ranges} : Code{};
 }
 
 std::uint64_t KernelModes::look_for_modules() {
@@ -207,7 +207,9 @@ std::size_t KernelModes::understood() const {
 std::uint64_t KernelModes::unknown_opcodes() const {
   const std::lock_guard lock(mutex_);
   std::uint64_t count = 0;
-  for (const auto& [wanted, known] : known_) count += known.only ? known.only->unknown_opcodes() : 0;
+  for (const auto& [wanted, known] : known_) {
+    for (const auto& code : known.ranges) count += code->unknown_opcodes();
+  }
   return count;
 }
 
@@ -224,7 +226,8 @@ void KernelModes::run() {
     const fs::file_time_type modules = newest_module();
     const Read& read = look(wanted);
     lock.lock();
-    known_[wanted] = {read.accesses, read.ranges.size() == 1 ? read.ranges[0] : nullptr, modules, false};
+    const bool all_read = std::ranges::count(read.ranges, nullptr) == 0;
+    known_[wanted] = {read.accesses, all_read ? read.ranges : Codes(), modules, false};
     busy_ = false;
     wake_.notify_all();
   }

@@ -23,6 +23,8 @@ namespace cudadiag::supervise {
 
 class KernelModes {
  public:
+  using Codes = std::vector<std::shared_ptr<const sass::ByteRanges>>;
+
   // `modules`: the folder to which the recorder writes device code. `disassembler`: a path; empty: there is none.
   KernelModes(std::filesystem::path modules, std::string disassembler);
   ~KernelModes();
@@ -31,11 +33,11 @@ class KernelModes {
 
   // Nothing: it is being looked for. Unknown where modules have different kernels of one name, and these differ in it.
   std::optional<sass::Mode> mode(const std::string& kernel, std::uint32_t parameter, const sass::LaunchWords& launch);
-  // The code of the kernels of one name. Not read: it is being looked for. Only: the one that there is; nothing: there
-  // is none, or there are several.
+  // The codes of the kernels of one name. Not read: they are being looked for. None: no module has such a kernel, or the
+  // code of one is not known.
   struct Code {
     bool read = false;
-    std::shared_ptr<const sass::ByteRanges> only;
+    Codes codes{};
   };
   Code code(const std::string& kernel);
   // Code that was read is out of date once the program loads more: call this before kernels that were launched since
@@ -59,7 +61,7 @@ class KernelModes {
   };
   struct Known {
     std::vector<sass::KernelAccesses> codes;                   // each that differs
-    std::shared_ptr<const sass::ByteRanges> only;              // if there is one
+    Codes ranges{};                                            // of the same; empty: one of them could not be read
     std::optional<std::filesystem::file_time_type> modules{};  // which there were; nothing: none was looked at yet
     bool wanted = false;
   };
@@ -67,7 +69,7 @@ class KernelModes {
     std::size_t looked_at = 0;    // of the modules that have it
     std::set<std::string> codes;  // all that distinguishes them
     std::vector<sass::KernelAccesses> accesses;
-    std::vector<std::shared_ptr<const sass::ByteRanges>> ranges;  // of launches with any parameters
+    Codes ranges;  // of launches with any parameters; null: it could not be read
   };
 
   void run();

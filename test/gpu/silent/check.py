@@ -209,7 +209,9 @@ def run_one(label, options, gpus):
         folder = tempfile.mkdtemp()
         results[name] = judge_way(label, (options.run, ours, words, folder), twin)
         if options.keep and results[name][0] not in GOOD:
-            shutil.copytree(folder, options.keep / name / label["program"], symlinks=True, dirs_exist_ok=True)
+            kept = options.keep / name / label["program"]
+            shutil.rmtree(kept, ignore_errors=True)
+            shutil.copytree(folder, kept, symlinks=True)
         shutil.rmtree(folder, ignore_errors=True)
     return results
 

@@ -26,9 +26,9 @@ namespace {
 constexpr std::uint64_t kBuffer = 0x7f0000000000;
 constexpr std::uint32_t kBytes = 4096;
 
-std::shared_ptr<const sass::ByteRanges> code_of_part() {
+std::shared_ptr<const sass::ByteRanges> code_of(const std::string& kernel) {
   std::ifstream file(TEST_DATA "/sass/ranges/sm90.txt");
-  const std::string all(std::istreambuf_iterator<char>(file), {}), mark = "// part\n";
+  const std::string all(std::istreambuf_iterator<char>(file), {}), mark = "// " + kernel + "\n";
   const std::size_t begin = all.find(mark);
   REQUIRE(begin != std::string::npos);
   const std::size_t end = all.find("// ", begin + mark.size());
@@ -112,10 +112,10 @@ struct Process {
   test::AreaBuilder area{shape()};
   std::uint64_t ticks = 0;
   alignas(8) std::byte bytes[wire::area::kOperationSize];
-  std::shared_ptr<const sass::ByteRanges> code = code_of_part();
+  races::Codes codes{code_of("part")};
   races::Feed feed{area.bytes(),
                    [](std::uint32_t, std::uint32_t, const sass::LaunchWords&) { return std::optional(Mode::write); },
-                   [this](std::uint32_t function) { return function == 1 ? code : nullptr; }};
+                   [this](std::uint32_t function) { return function == 1 ? codes : races::Codes(); }};
 };
 
 }  // namespace
@@ -168,12 +168,26 @@ TEST_CASE("without the code or the parameters the first byte counts, as ever") {
   p.kernel(0, 512, 512, kBuffer, 2), p.fill(1, kBuffer, 4);
   CHECK(p.races() == 1);
   Process q;
-  q.code = nullptr;
+  q.codes.clear();
   q.kernel(0, 512, 512), q.fill(1, kBuffer, 4);
   CHECK(q.races() == 1);
   Process r;
   r.kernel(0, 512, 512), r.fill(1, kBuffer, 4);
   CHECK(r.races() == 0);
+}
+
+TEST_CASE("of several kernels with one name, which use the same bytes, it does not matter which was launched") {
+  Process p;
+  p.codes.push_back(code_of("part"));
+  p.kernel(0, 0, 512), p.kernel(1, 512, 512);
+  CHECK(p.races() == 0);
+  p.kernel(1, 511, 1);
+  CHECK(p.races() == 1);
+  // The other one uses bytes from the first on: only the first byte counts, which both are given.
+  Process q;
+  q.codes.push_back(code_of("fill"));
+  q.kernel(0, 0, 512), q.kernel(1, 512, 512);
+  CHECK(q.races() == 1);
 }
 
 TEST_CASE("columns of one buffer") {
