@@ -91,8 +91,12 @@ base::Result<fs::path> find_recorder() {
 
 std::vector<Variable> recording_variables(const fs::path& recorder, const RecordingPlace& place,
                                           const std::vector<fs::path>& cupti, const RecordOptions& options) {
-  std::vector<Variable> variables =
-      options.once ? preloading(recorder) : std::vector<Variable>{{names::kInjection, recorder.string()}};
+  std::vector<Variable> variables;
+  if (options.once) {
+    variables = preloading(recorder);
+  } else {
+    variables.push_back({names::kInjection, recorder.string()});
+  }
   const std::string earlier = earlier_injection(recorder);
   if (!options.once && !earlier.empty()) variables.push_back({names::kEarlierInjection, earlier});
   variables.push_back({names::kPass, place.pass});
