@@ -81,9 +81,9 @@ def gpus_here():
 
 
 def environment(state):
-    """The user's own, without what would change a run or leave traces at home."""
+    """The user's own, without what would change a run or leave traces at home; $CUDADIAG_CUPTI chooses the CUPTI."""
     ours = ("CUDADIAG_", "CUDA_LAUNCH_BLOCKING", "CUDA_INJECTION64_PATH", "CUDA_ENABLE_", "CUDA_COREDUMP_", "NVTX_")
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(ours) or k == "CUDADIAG_CUPTI"}
     return {**kept, "XDG_STATE_HOME": str(state), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
