@@ -475,6 +475,14 @@ def doctor_says_that_wsl_has_the_driver_of_windows(machine):
     expect_in("fix: install NVIDIA's driver in Windows, and none in Linux", shown, "without a driver")
 
 
+def cupti_that_the_user_names_comes_before_what_the_loader_finds(machine):
+    copy = machine.folder / "libcupti.so.13"
+    shutil.copy(machine.build / "sim/libcupti.so.13", copy)
+    machine.environment["CUDADIAG_CUPTI"] = str(copy)
+    shown = expect_success(machine.cudadiag("doctor")).stdout
+    expect_in(f"OK      CUPTI             {copy} (version 130001) is taken: CUDADIAG_CUPTI names it", shown, "which, and why")
+
+
 def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
     copy = machine.folder / "libcupti.so.12"
     copy.write_bytes(b"\x7fELF")

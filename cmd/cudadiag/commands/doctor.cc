@@ -89,17 +89,17 @@ bool lies_in(const std::filesystem::path& file, const std::string& folder) {
   return !folder.empty() && file.string().starts_with(folder.back() == '/' ? folder : folder + "/");
 }
 
-// Why the recorder came to this one: the loader is asked first.
+// Why the recorder came to this one, in its order.
 std::string why_taken(const std::filesystem::path& file, const std::vector<std::string>& python) {
   const auto in_list = [](const char* variable, const auto& holds) {
     const auto listed = launch::listed_paths(variable);
     return std::any_of(listed.begin(), listed.end(), holds);
   };
-  if (in_list("LD_LIBRARY_PATH", [&](const std::string& folder) { return file.parent_path() == folder; })) {
-    return "LD_LIBRARY_PATH leads to it";
-  }
   if (in_list("CUDADIAG_CUPTI", [&](const std::string& named) { return file == named; })) {
     return "CUDADIAG_CUPTI names it";
+  }
+  if (in_list("LD_LIBRARY_PATH", [&](const std::string& folder) { return file.parent_path() == folder; })) {
+    return "LD_LIBRARY_PATH leads to it";
   }
   for (const std::filesystem::path& folder : launch::python_packages(python)) {
     if (lies_in(file, folder.string())) return "it is in the packages of python3";

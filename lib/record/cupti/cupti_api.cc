@@ -47,21 +47,24 @@ bool list_entry(const char* list, std::size_t n, char* path, std::size_t size) {
 
 }  // namespace
 
-// Candidates in order: what the process has loaded already, what the loader finds, the launcher's list.
+// Candidates in order: those that the process has loaded already, the launcher's list, which begins with the user's, and
+// what the loader finds.
 bool CuptiApi::open_next(std::size_t& candidate, char* path, std::size_t path_size) {
   constexpr std::size_t kSonameCount = std::size(kSonames);
   const char* list = getenv(wire::environment::kCupti);
+  std::size_t listed = 0;
+  while (list_entry(list, listed, path, path_size)) ++listed;
   for (library_ = nullptr; library_ == nullptr;) {
     const std::size_t at = candidate++;
-    if (at < 2 * kSonameCount) {
-      const bool loaded_only = at < kSonameCount;
-      snprintf(path, path_size, "%s", kSonames[at % kSonameCount]);
-      library_ = dlopen(path, RTLD_NOW | RTLD_LOCAL | (loaded_only ? RTLD_NOLOAD : 0));
-    } else if (list_entry(list, at - 2 * kSonameCount, path, path_size)) {
+    if (at >= kSonameCount && list_entry(list, at - kSonameCount, path, path_size)) {
       library_ = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    } else {
-      return false;
+      continue;
     }
+    const bool loaded_only = at < kSonameCount;
+    const std::size_t name = loaded_only ? at : at - kSonameCount - listed;
+    if (name >= kSonameCount) return false;
+    snprintf(path, path_size, "%s", kSonames[name]);
+    library_ = dlopen(path, RTLD_NOW | RTLD_LOCAL | (loaded_only ? RTLD_NOLOAD : 0));
   }
   return true;
 }
