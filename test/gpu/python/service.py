@@ -39,6 +39,7 @@ class Model:
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = 1 << 16  # an answer is one packet, for which nothing waits
 
     def do_GET(self):
         try:
