@@ -48,7 +48,7 @@ void add_arguments(Finding& finding, const analyse::Failure& failure, const Reso
   const analyse::OperationArguments given = analyse::arguments_of(failure);
   std::size_t related = 0;
   for (const analyse::OperationArgument& from : given.arguments) {
-    Argument argument;
+    Argument& argument = finding.arguments.emplace_back();
     argument.name = from.name;
     argument.origin = session::ValueOrigin::kernel;
     argument.parameter = from.parameter;
@@ -62,7 +62,6 @@ void add_arguments(Finding& finding, const analyse::Failure& failure, const Reso
       relate(finding, Role::allocated, argument.allocation->allocated);
       relate(finding, Role::freed, argument.allocation->freed);
     }
-    finding.arguments.push_back(std::move(argument));
   }
 }
 

@@ -19,6 +19,7 @@
 #include "record/output/unrecorded.h"
 #include "record/process/exit_handlers.h"
 #include "record/process/forks.h"
+#include "record/python/caching_allocator.h"
 #include "record/recorder.h"
 #include "record/this_thread.h"
 #include "record/uncancelled.h"
@@ -292,6 +293,15 @@ void on_driver_abort() {
   abort();
 }
 
+void on_allocator_refusal(std::uint64_t bytes) {
+  Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
+  ThisThread& self = t_this;
+  if (recorder == nullptr || self.inside) return;
+  if (!self.asked) introduce(*recorder, self);
+  const Inside inside(self);
+  recorder->allocator_refused(self.state, bytes, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+}
+
 void start_recorder() {
   const Uncancelled uncancelled;
   if (g_started.exchange(true)) return;
@@ -308,6 +318,7 @@ void start_recorder() {
   g_home.recorder.store(recorder, std::memory_order_release);
   recorder->ask_python();
   run_at_exit(at_exit);
+  caching_allocator::listen(on_allocator_refusal);
   if (recorder->awaits_core_dump()) redirect_abort(on_driver_abort);
 }
 

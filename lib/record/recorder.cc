@@ -6,6 +6,7 @@
 #include "record/clock.h"
 #include "record/process/core_dump.h"
 #include "record/process/process_description.h"
+#include "record/python/caching_allocator.h"
 #include "record/this_thread.h"
 
 namespace cudadiag::record {
@@ -261,7 +262,10 @@ void Recorder::leave_other(ThreadState& thread, std::uint32_t id, const CallRule
       break;
     default:
       if (ok) operations_.see_context(data);
-      if (ok && rule.role == Role::load_code) operations_.autograd().look_again();
+      if (ok && rule.role == Role::load_code) {
+        operations_.autograd().look_again();
+        caching_allocator::look();
+      }
       if (ok && options_.races) races_.returned(thread, id, data);
       break;
   }

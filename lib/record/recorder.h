@@ -101,6 +101,11 @@ class Recorder {
   // The driver has written a core dump and is about to end the process. On a thread of the driver's.
   void device_failed() { failed_calls_.device_failed(threads_.latest_in_wait()); }
 
+  // PyTorch's allocator gives up (caching_allocator.h).
+  void allocator_refused(ThreadState* thread, std::uint64_t bytes, std::uintptr_t frame) {
+    failed_calls_.allocator_refused(thread, bytes, frame);
+  }
+
   // In its place in the child (forks.h): records what `refused_in_child` and `leave_runtime_call` are given.
   bool start_in_child(const forks::Origin& origin);
   void refused_in_child(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);

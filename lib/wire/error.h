@@ -37,6 +37,9 @@ constexpr bool is_sticky(std::uint32_t code) {
 // An error of a stream that is being captured, or of a call that another stream's capture forbids.
 constexpr bool is_of_capture(std::uint32_t code) { return code >= 900 && code <= 908; }
 
+// The name of the call where PyTorch's allocator refused memory and no CUDA call failed.
+inline constexpr const char* kCachingAllocator = "CUDACachingAllocator::malloc";
+
 enum class Domain : std::uint8_t { none = 0, driver = 1, runtime = 2 };
 
 enum Flag : std::uint8_t {

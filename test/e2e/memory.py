@@ -145,3 +145,22 @@ def allocator_is_not_asked_where_values_are_not_wanted(machine):
     report = machine.report()
     expect([each["name"] for each in report["passes"]], ["record"], "passes")
     expect(report["findings"][0]["memory_use"]["tensors"], None, "tensors")
+
+
+def refusal_of_pytorchs_allocator_is_out_of_memory_without_a_cuda_failure(machine):
+    for order in ([], ["late"]):
+        result = machine.run(*program("refuses.py"), "fails", *order, options=["--rerun=never"])
+        expect(result.returncode, 1, "status")
+        expect_in("OutOfMemoryError: tried to allocate 5000 MiB", result.stderr, "the program's own message")
+        finding, = machine.report()["findings"]
+        expect((finding["kind"], finding["location"]["line"], finding["error"]["code"]),
+               ("out_of_memory", true_line("refuses.py")[1], 2), "finding")
+        expect(finding["memory_use"]["asked"], 5000 << 20, "bytes that were asked for")
+        expect(finding["cause"]["id"], "allocator-limit", "cause")
+
+
+def refusal_of_pytorchs_allocator_that_was_caught_is_none(machine):
+    result = machine.run(*program("refuses.py"), "caught", options=["--rerun=never"])
+    expect(result.returncode, 3, "status")
+    expect_in("cudadiag: no CUDA failure is known to have ended it; 1 call of CUDACachingAllocator::malloc ", result.stderr,
+              "what is said")

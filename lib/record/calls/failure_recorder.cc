@@ -98,6 +98,22 @@ void FailureRecorder::runtime_call_returned(ThreadState* thread, std::uint32_t i
   }
 }
 
+void FailureRecorder::allocator_refused(ThreadState* thread, std::uint64_t bytes, std::uintptr_t frame) {
+  if (operations_->frozen() || thread == nullptr) return;
+  // It has asked the driver in vain: that call is recorded.
+  if (operations_->failures().lacks_memory(*thread)) return;
+  FailedCall failed{};
+  failed.domain = Domain::runtime;
+  failed.name = wire::error::kCachingAllocator;
+  failed.code = CUDA_ERROR_OUT_OF_MEMORY;
+  failed.stream = operation::kNoStream;
+  failed.context = Streams::kNone;
+  failed.site = operations_->sites().site_of(*thread, 0, Kind::none, frame);
+  failed.bytes = bytes;
+  ask_what_is_left(failed);
+  operations_->failures().add(thread, failed);
+}
+
 void FailureRecorder::device_failed(ThreadState* waiting) {
   if (operations_->frozen()) return;
   interner_->property(wire::core_dump::kProperty, "written");

@@ -36,6 +36,8 @@ class FailureRecorder {
   // EXIT of a runtime call that has failed, or that asks for the last error.
   void runtime_call_returned(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                              std::uintptr_t frame);
+  // PyTorch's allocator has refused so many bytes, and raises an error that no CUDA call has returned.
+  void allocator_refused(ThreadState* thread, std::uint64_t bytes, std::uintptr_t frame);
   // The driver has written a core dump and is about to end the process: the call that waits now never returns.
   // `waiting`: the thread that waits.
   void device_failed(ThreadState* waiting);

@@ -178,6 +178,13 @@ std::uint64_t Failures::looked_at(ThreadState& thread, std::uint32_t code) {
   return 0;
 }
 
+bool Failures::lacks_memory(const ThreadState& thread) {
+  if (thread.recent_errors == 0 || thread.recent_worked == thread.recent_errors) return false;
+  const LockGuard lock(mutex_);
+  const std::byte* latest = find(thread.recent[thread.recent_errors - 1]);
+  return latest != nullptr && wire::load(latest, error::kCode) == CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 void Failures::worked(ThreadState& thread) {
   const LockGuard lock(mutex_);
   for (; thread.recent_worked < thread.recent_errors; ++thread.recent_worked) {

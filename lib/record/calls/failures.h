@@ -53,6 +53,8 @@ class Failures {
   // The thread asked for its last error, which is `code`. Returns the serial of the call that had left it behind, the
   // first of several in one place, if the thread asks for the first time since, and has worked in between; else 0.
   std::uint64_t looked_at(ThreadState& thread, std::uint32_t code);
+  // Whether the last call of the thread that failed ran out of memory, and the thread has issued nothing since.
+  bool lacks_memory(const ThreadState& thread);
   // It has issued an operation successfully.
   void worked(ThreadState& thread);
 

@@ -261,12 +261,11 @@ void* wrapper_of(void* function) {
   return reinterpret_cast<void*>(other_of(g_by_original, reinterpret_cast<std::uintptr_t>(function)));
 }
 
-bool redirect_abort(void (*function)()) {
-  LoadedModule module;
+bool redirect_calls(const LoadedModule& module, const char* name, void* function) {
   LoadedLibrary library;
-  if (!find_driver(module) || !library.read(module)) return false;
+  if (!library.read(module)) return false;
   bool found = false;
-  library.each_slot("abort", [&](std::uintptr_t* slot) {
+  library.each_slot(name, [&](std::uintptr_t* slot) {
     const auto at = reinterpret_cast<std::uintptr_t>(slot);
     const Writable writable(at, at + sizeof *slot,
                             protection_at(Modules::program_headers(module.begin), module.bias, at));
@@ -275,6 +274,11 @@ bool redirect_abort(void (*function)()) {
     found = true;
   });
   return found;
+}
+
+bool redirect_abort(void (*function)()) {
+  LoadedModule driver;
+  return find_driver(driver) && redirect_calls(driver, "abort", reinterpret_cast<void*>(function));
 }
 
 }  // namespace cudadiag::record

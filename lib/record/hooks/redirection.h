@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "record/stacks/modules.h"
+
 namespace cudadiag::record {
 
 struct Redirection {
@@ -34,7 +36,10 @@ void* original_of(void* function);
 // Returns the wrapper of a redirected function, and any other address unchanged.
 void* wrapper_of(void* function);
 
-// Has libcuda call `function` where it would call abort(). False: it does not call it by its name.
+// Has a module call `function` where it would call another library's function of this name. False: it does not call it
+// by its name, or the address cannot be written.
+bool redirect_calls(const LoadedModule& module, const char* name, void* function);
+// The same for libcuda's calls of abort().
 bool redirect_abort(void (*function)());
 
 }  // namespace cudadiag::record

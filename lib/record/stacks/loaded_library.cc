@@ -8,7 +8,7 @@
 
 namespace cudadiag::record {
 
-bool LoadedLibrary::find(std::string_view file_name) {
+bool LoadedLibrary::find(std::string_view file_name, LoadedModule* where) {
   MemoryMap map;
   MemoryRange range;
   while (map.next(range)) {
@@ -16,6 +16,7 @@ bool LoadedLibrary::find(std::string_view file_name) {
     if (range.file_offset != 0 || slash == nullptr || file_name != slash + 1) continue;
     LoadedModule module;
     if (!Modules::knows_what_is_ready() || !Modules::find(range.begin, module)) return false;
+    if (where != nullptr) *where = module;
     return read(module);
   }
   return false;

@@ -17,7 +17,8 @@ class LoadedLibrary {
  public:
   // Finds it by the name of its file, but only once the dynamic loader has made it ready: before, its code must not be
   // run. That can be known from glibc 2.35 on (Modules).
-  bool find(std::string_view file_name);
+  // `where`: what was found; null: not asked.
+  bool find(std::string_view file_name, LoadedModule* where = nullptr);
   // Reads this module, whose code is running.
   bool read(const LoadedModule& module);
   // A function that the library defines; empty if it has none of this name.
