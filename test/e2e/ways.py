@@ -102,13 +102,25 @@ def single_run_proves_the_line_by_its_own_dump(machine):
     expect([each["name"] for each in manifest["passes"]], ["record"], "runs")
 
 
+def _dumped_node(machine, *words, options=()):
+    machine.run(machine.build / "targets/dumped_node", *words, options=["-o", "here", "--once", *options])
+    return machine.report("-o", "here")["findings"][0]
+
+
 def dump_names_the_node_of_a_graph(machine):
     machine.plan(_dumping(machine))
-    machine.run(machine.build / "targets/dumped_node", options=["-o", "here", "--once"])
-    finding = machine.report("-o", "here")["findings"][0]
-    expect((finding["kind"], finding["location"]["line"], finding["evidence"]["grade"]), ("graph_node", 13, "proven"),
+    finding = _dumped_node(machine)
+    expect((finding["kind"], finding["location"]["line"], finding["evidence"]["grade"]), ("graph_node", 14, "proven"),
            "the node")
     expect(finding["launch"]["graph_node"]["index"], 2, "its index")
+
+
+def dump_names_the_node_of_a_graph_behind_other_work(machine):
+    machine.plan(_dumping(machine))
+    finding = _dumped_node(machine, "behind", options=["--markers=off"])
+    expect((finding["kind"], finding["location"]["line"], finding["evidence"]["grade"]), ("graph_node", 14, "proven"),
+           "the node")
+    expect_in("in a kernel that only this graph can have run", finding["evidence"]["because"], "why")
 
 
 def dump_of_another_kernel_proves_nothing(machine):
@@ -181,5 +193,5 @@ def each_process_is_judged_by_its_own_dump(machine):
                 options=["-o", "here", "--once"])
     findings = machine.report("-o", "here")["findings"]
     expect(sorted((f["error"]["code"], f["location"]["line"], f["evidence"]["grade"]) for f in findings),
-           [(710, 11, "proven"), (710, 13, "proven")], "findings")
+           [(710, 11, "proven"), (710, 14, "proven")], "findings")
     expect([f["device"]["line"] for f in findings], [17, 17], "device lines")

@@ -1,8 +1,9 @@
-// A node of a graph fails, of the kernel that test/data/gpucore/assert.nvcudmp is of.
+// A node of a graph fails, of the kernel that test/data/gpucore/assert.nvcudmp is of: dumped_node [behind]: behind a
+// kernel that may be running, too.
 // Plan: fault kernel=_Z15assert_positivePKi code=710; dump=…/assert.nvcudmp
 #include "driver.h"
 
-int main() {
+int main(int argc, char**) {
   Driver driver;
   CUstream stream = driver.stream();
   CUfunction fill = driver.kernel("fill"), checks = driver.kernel("_Z15assert_positivePKi");
@@ -14,6 +15,7 @@ int main() {
   LAUNCH(fill, stream);
   CHECK(cuStreamEndCapture(stream, &graph));
   CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+  if (argc > 1) LAUNCH(fill, stream);
   CHECK(cuGraphLaunch(exec, stream));  // REPLAY LINE
   CHECK(cuStreamSynchronize(stream));  // REPORTED LINE
   std::puts("done");

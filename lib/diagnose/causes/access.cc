@@ -112,7 +112,9 @@ const std::vector<Rule>& access_rules() {
        .when = freed,
        .texts =
            {"{kernel} {verb} memory through {parameter}: {bytes} that were freed at {freed} before it was launched",
-            "{kernel} {verb} memory through {parameter}: {bytes} that were freed before it was launched"},
+            "{kernel} {verb} memory through {parameter}: {bytes} that were freed before it was launched",
+            "{kernel} {verb} {bytes} that were freed at {freed} before it was launched",
+            "{kernel} {verb} {bytes} that were freed before it was launched"},
        .fix = {"free it after the last operation that uses it has finished ({cuda:cudaStreamSynchronize, or "
                "cudaFreeAsync|cuStreamSynchronize, or cuMemFreeAsync} on the same stream)",
                "{python:keep a reference to what a raw pointer was taken from}"},

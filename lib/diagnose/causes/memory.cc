@@ -56,6 +56,18 @@ bool only_freed(const Symptoms& symptoms, Facts& facts) {
 
 bool freed_before_replay(const Symptoms& symptoms, Facts& facts) { return symptoms.in_graph && freed(symptoms, facts); }
 
+// By the address in the core dump of the run itself.
+bool used_freed_in_replay(const Symptoms& symptoms, Facts& facts) {
+  if (!symptoms.in_graph || !symptoms.access || symptoms.access->relation != Relation::freed) return false;
+  const FailedAccess& access = *symptoms.access;
+  if (!access.allocation) return false;
+  facts.add("kernel", access.kernel);
+  facts.add("verb", access.verb);
+  facts.add("bytes", size_text(access.allocation->bytes));
+  add_place(facts, "freed", access.allocation->freed, symptoms.directory);
+  return true;
+}
+
 // Without a failure this is all that can be said.
 bool only_freed_before_replay(const Symptoms& symptoms, Facts& facts) {
   return symptoms.in_graph && (symptoms.code == 0 ? freed(symptoms, facts) : only_freed(symptoms, facts));
@@ -208,6 +220,15 @@ constexpr std::string_view kGraphLink =
 
 const std::vector<Rule>& memory_rules() {
   static const std::vector<Rule> rules = {
+      {.id = "stale-graph-pointer",
+       .codes = {700},
+       .when = used_freed_in_replay,
+       .texts = {"{kernel} {verb} {bytes} that were freed at {freed} before this replay: a graph keeps the addresses "
+                 "that it was given",
+                 "{kernel} {verb} {bytes} that were freed before this replay: a graph keeps the addresses that it was "
+                 "given"},
+       .fix = kKeepForGraph,
+       .link = kGraphLink},
       {.id = "stale-graph-pointer",
        .codes = {0, 700},
        .when = only_freed_before_replay,

@@ -162,6 +162,20 @@ const OperationArgument* pointer_of(const DumpAccess& dump, const std::vector<Op
   return found;
 }
 
+// The dump of the run itself has the addresses of the recording: memory that was freed before the launch, and not given
+// out again, is known by its address alone.
+void look_up(Access& access, const analyse::Failure& failure, const ResolveSite& resolve) {
+  const bool global = access.space == sass::Space::global || access.space == sass::Space::generic;
+  if (access.relation != Relation::unknown || !access.address || !global || failure.candidates.empty()) return;
+  const analyse::AllocationMap map(failure.process->record, failure.candidates.front().operation->ticks);
+  OperationArgument address;
+  address.pointer = access.address;
+  address.where = map.find(*access.address);
+  if (address.where.state != State::freed || address.where.allocation->kind >= wire::allocation::Kind::pinned) return;
+  access.relation = Relation::freed;
+  access.allocation = allocation_of(address, *failure.process, resolve);
+}
+
 }  // namespace
 
 Access joined(const DumpAccess& dump, const OperationArgument* argument, bool all_known) {
@@ -183,6 +197,7 @@ void add_access(Diagnosis& report, const symbolize::DeviceTestimony& testimony,
     if (argument != nullptr && argument->where.allocation != nullptr) {
       finding.access->allocation = allocation_of(*argument, *given.process, resolve);
     }
+    if (finding.device->of_first_run) look_up(*finding.access, *failures[i], resolve);
     return;
   }
 }

@@ -63,6 +63,15 @@ bool is_its_kernel(const DeviceFailure& exception, const ProcessRecord& record, 
 
 bool is_error_of_the_gpu(const Failure& failure) { return analyse::is_asynchronous(failure.kind) && failure.code != 0; }
 
+// Whether a node of the graph may have the dump's kernel.
+bool may_launch(const DeviceFailure& exception, const ProcessRecord& record, const session::Graph& graph) {
+  if (!graph.whole || analyse::hides_nodes(graph)) return true;
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const session::GraphNode& node) {
+    const std::string* kernel = session::by_id(record.functions, session::kernel_id(record, node));
+    return kernel != nullptr && *kernel == exception.mangled;
+  });
+}
+
 class Weighing {
  public:
   Weighing(const DeviceFailure& exception, const session::Session& session, symbolize::Symbolizer& symbolizer)
@@ -114,7 +123,7 @@ class Weighing {
     const ProcessRecord& record = process.record;
     const bool lost = record.dropped_sites + record.dropped_interns + record.dropped_graphs + record.damaged > 0;
     if (lost || std::any_of(record.graphs.begin(), record.graphs.end(),
-                            [&](const session::Graph& graph) { return may_launch(record, graph); })) {
+                            [&](const session::Graph& graph) { return may_launch(exception_, record, graph); })) {
       return false;
     }
     int looked_at = 0;
@@ -126,14 +135,6 @@ class Weighing {
       if (!same_line(located(resolve(symbolizer_, process, id).line.location), line)) return false;
     }
     return true;
-  }
-
-  bool may_launch(const ProcessRecord& record, const session::Graph& graph) const {
-    if (!graph.whole || analyse::hides_nodes(graph)) return true;
-    return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const session::GraphNode& node) {
-      const std::string* kernel = session::by_id(record.functions, node.function);
-      return kernel != nullptr && *kernel == exception_.mangled;
-    });
   }
 
   const DeviceFailure& exception_;
@@ -199,6 +200,29 @@ bool is_its_launch(const DeviceFailure& exception, const ProcessRecord& record, 
                                    : is_of_its_node(exception, record, candidate);
 }
 
+// A launch of a graph, of which no node has been chosen.
+bool is_of_graph(const analyse::Candidate& candidate) {
+  return candidate.node == nullptr && candidate.operation->kind == wire::operation::Kind::graph;
+}
+
+bool may_have_run_it(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
+  if (!is_of_graph(candidate)) return is_its_launch(exception, record, candidate);
+  const session::Graph* graph = session::by_id(record.graphs, candidate.operation->graph);
+  return graph == nullptr || may_launch(exception, record, *graph);
+}
+
+// The candidates launch one graph, at one line, and nothing else can have run the dump's kernel: goes on to its nodes.
+void prove_in_graph(Failure& failure, const DeviceFailure& exception) {
+  auto& candidates = failure.candidates;
+  failure.call_not_known = candidates.size() > 1;
+  candidates.erase(candidates.begin() + 1, candidates.end());
+  failure.grade = std::max(failure.grade, analyse::Grade::bracketed);
+  analyse::name_graph_nodes(failure);
+  failure.because = fmt::format("the GPU core dump of this run shows {} in a kernel that only this graph can have run",
+                                exception.exception);
+  if (name_node(failure, exception, "GPU core dump of this run")) failure.grade = analyse::Grade::proven;
+}
+
 // The dump is of the operation that failed: of those that can have been running, its kernel leaves one or some.
 void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
   failure.code = exception.assertion ? kDeviceAssert : own_error(exception).value_or(kLaunchFailed);
@@ -210,17 +234,23 @@ void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
   const ProcessRecord& record = failure.process->record;
   auto& candidates = failure.candidates;
   const auto others = std::stable_partition(candidates.begin(), candidates.end(), [&](const auto& candidate) {
-    return is_its_launch(exception, record, candidate);
+    return may_have_run_it(exception, record, candidate);
   });
   const auto named = others - candidates.begin();
   if (named == 0) return;
-  const std::uint32_t site = candidates.front().site();
-  const bool one_line = std::all_of(candidates.begin(), others, [&](const auto& each) { return each.site() == site; });
+  const analyse::Candidate& first = candidates.front();
+  const bool one_line =
+      std::all_of(candidates.begin(), others, [&](const auto& each) { return each.site() == first.site(); });
+  const bool one_graph = std::all_of(candidates.begin(), others, [&](const auto& each) {
+    return is_of_graph(each) && each.operation->graph == first.operation->graph;
+  });
   const bool all_known = failure.unlisted == 0 && !failure.records_lost;
   candidates.erase(others, candidates.end());
+  if (one_line && one_graph && all_known) return prove_in_graph(failure, exception);
   failure.because = fmt::format("the GPU core dump of this run shows {} in a kernel of this name and these dimensions",
                                 exception.exception);
-  if (one_line && all_known) {
+  const bool only_kernels = std::none_of(candidates.begin(), candidates.end(), is_of_graph);
+  if (one_line && only_kernels && all_known) {
     failure.grade = analyse::Grade::proven;
     failure.because.add(named == 1 ? "no other such launch can have been running"
                                    : fmt::format("which of {} launches of this line, is not known", named));

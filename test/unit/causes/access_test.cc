@@ -65,6 +65,22 @@ TEST_CASE("before the beginning of what the parameter pointed to") {
         "scale() reads 4 bytes before the beginning of parameter 1: 16.0 MiB allocated at scale.cu:19, main");
 }
 
+TEST_CASE("freed memory that is known by its address alone") {
+  Symptoms freed = access(Relation::freed);
+  freed.access->parameter.clear();
+  freed.access->allocation->freed = diagnose::Location{.file = "scale.cu", .function = "main", .line = 30};
+  CHECK(explain(freed)->text == "scale() reads 16.0 MiB that were freed at scale.cu:30, main before it was launched");
+  freed.in_graph = true;
+  CHECK(explain(freed)->id == "stale-graph-pointer");
+  CHECK(explain(freed)->text ==
+        "scale() reads 16.0 MiB that were freed at scale.cu:30, main before this replay: a graph keeps the addresses "
+        "that it was given");
+  CHECK(explain(freed)->certain);
+  freed.access->relation = Relation::unknown;
+  const auto other = explain(freed);
+  CHECK((!other || other->id != "stale-graph-pointer"));
+}
+
 TEST_CASE("freed, null, foreign and misaligned") {
   Symptoms freed = access(Relation::freed);
   freed.access->allocation->freed = diagnose::Location{.file = "scale.cu", .function = "main", .line = 30};
