@@ -10,6 +10,7 @@
 #include "diagnose/known.h"
 #include "diagnose/lines/changed_sources.h"
 #include "diagnose/lines/compiled_line.h"
+#include "diagnose/races/host_writes.h"
 #include "diagnose/races/overruns.h"
 #include "diagnose/races/races.h"
 #include "diagnose/races/tensor_races.h"
@@ -117,6 +118,7 @@ Diagnosis diagnose(const Known& known) {
   add_compiled_lines(report, failures);
   // Races are findings of their own, and explain themselves.
   add_races(report, session, resolve_site);
+  add_host_writes(report, session, resolve_site);
   add_tensor_races(report, session, symbolizer);
   add_overruns(report, session, resolve_site);
   // Bad values that the program used, in a run that checked them, explain themselves too.

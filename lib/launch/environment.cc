@@ -52,6 +52,7 @@ std::string record_options(const RecordOptions& options) {
   out += options.python_stacks ? ",python=on" : ",python=off";
   out += options.native_stacks ? ",native=on" : ",native=off";
   if (options.races) out += ",races=on";
+  if (options.races && !options.host_writes) out += ",host_writes=off";
   const WatchBy way = options.once ? WatchBy::hooks : options.watch_by;
   if (way != WatchBy::automatic) out += ",watch=" + word(way);
   if (options.once) out += ",once=on";

@@ -22,6 +22,7 @@ struct RecordOptions {
   bool python_stacks = true;
   bool native_stacks = true;
   bool races = false;
+  bool host_writes = true;  // of `races`: the sources of copies are watched
   WatchBy watch_by = WatchBy::automatic;
   // A GPU core dump is to come of the same run: watched by hooks, loaded with the program.
   bool once = false;

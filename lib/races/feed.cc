@@ -93,6 +93,7 @@ void Feed::lost(std::uint64_t count, std::uint64_t until) {
 // A graph may be another one by now, as may a stream, and what a kernel was given, the next one's.
 void Feed::forget_all() {
   history_.forget_all();
+  host_writes_.forget();
   forget_graphs();
   for (Pending& pending : pending_) pending = {};
   for (Known& known : known_) known.sure = false;
@@ -192,6 +193,8 @@ void Feed::record(const std::byte* record, std::string_view parameters) {
   if (kind == Kind::parameters || kind == Kind::rows) return note_parameters(record, pending);
   const auto index = wire::load(record, operation::kStream);
   if (kind == Kind::stream_made) return stream_made(record, index, ticks);
+  if (kind == Kind::source_watched) return void(pending.watched = wire::load(record, race::kWord0));
+  if (kind == Kind::source_changed) return source_changed(record);
   StreamNumber stream = 0;
   const bool has_stream = find_stream(index, ticks, stream);
   switch (kind) {
@@ -220,6 +223,7 @@ void Feed::record(const std::byte* record, std::string_view parameters) {
   pending.words.clear();
   pending.rows = {};
   pending.parts.clear();
+  pending.watched = 0;
 }
 
 // Memory that is not known may be the host's.
@@ -282,7 +286,8 @@ void Feed::operation(const Issued& issued, Pending& pending) {
     case Kind::event_wait:
       return order_.event_waited(argument, stream);
     case Kind::host_function:
-      return order_.host_told(stream);
+      order_.host_told(stream);
+      return host_writes_.mediator(order_.now(), stream);
     case Kind::memory_operation: {
       using wire::operation::MemoryOperation;
       const auto what = static_cast<MemoryOperation>(wire::load(record, operation::kMemoryOperation));
@@ -302,6 +307,7 @@ void Feed::operation(const Issued& issued, Pending& pending) {
 void Feed::add(Access access) {
   if (gap_until_ != 0) return;
   history_.add(access);
+  if (host_writes_.any_watched()) host_writes_.used(access);
   note_homes();
 }
 
@@ -353,6 +359,10 @@ void Feed::kernel(const Issued& issued, const Pending& pending) {
   access.thread = wire::load(record, operation::kThread);
   access.ticks = wire::load(record, operation::kTicks);
   access.words = launch_words(pending);
+  // It may wait there for the host.
+  if (std::any_of(pending.words.begin(), pending.words.end(), [&](const Word& w) { return is_of_host(w.value); })) {
+    host_writes_.mediator(access.at, issued.stream);
+  }
   std::vector<std::uint32_t> addresses;
   for (const Word& word : pending.words) {
     if (memory_at(word.value) != nullptr) addresses.push_back(word.offset);
@@ -416,8 +426,9 @@ void Feed::copy(const std::byte* record, StreamNumber stream, const Pending& pen
   access.thread = wire::load(record, operation::kThread);
   access.ticks = wire::load(record, operation::kTicks);
   access.what = is_copy ? What::copy : What::memset;
-  for (const Part& part : pending.parts) place(access, part, stream);
-  if (pending.parts.empty()) place(access, whole, stream);
+  const std::vector<Part> parts = pending.parts.empty() ? std::vector{whole} : pending.parts;
+  if (pending.watched != 0) watch_sources(access, parts, pending.watched);
+  for (const Part& part : parts) place(access, part, stream);
   if (joins || (wire::load(record, operation::kFlags) & operation::kBlocking) != 0) order_.stream_seen(stream);
 }
 
@@ -490,7 +501,8 @@ void Feed::memory_freed(const std::byte* record, bool has_stream, StreamNumber s
 // ---- what was found
 
 session::RaceCounts Feed::counts() const {
-  return {0, operations_, lost_, gaps_, history_.forgotten(), history_.unlisted(), history_.unjudged()};
+  const std::uint64_t unlisted = history_.unlisted() + host_writes_.unlisted();
+  return {0, operations_, lost_, gaps_, history_.forgotten(), unlisted, history_.unjudged()};
 }
 
 session::RaceAccess Feed::told(const Access& access) const {
@@ -528,6 +540,9 @@ std::vector<session::Race> Feed::races() const {
   std::vector<session::Race> out;
   for (std::size_t i = 0; i < history_.races().size(); ++i) {
     out.push_back(told(history_.races()[i], i < homes_.size() ? homes_[i] : Memory{}));
+  }
+  for (std::size_t i = 0; i < host_writes_.found().size(); ++i) {
+    out.push_back(told(host_writes_.found()[i], host_homes_[i]));
   }
   return out;
 }

@@ -14,6 +14,7 @@
 
 #include "races/graph_accesses.h"
 #include "races/history.h"
+#include "races/host_writes.h"
 #include "races/launch_bytes.h"
 #include "races/order.h"
 #include "sass/kernel_accesses.h"
@@ -46,7 +47,7 @@ class Feed : public session::RingReader {
   // Kernels that use bytes outside of their memory, by call site, kernel and parameter.
   const std::vector<session::Overrun>& overruns() const { return overruns_; }
   session::RaceCounts counts() const;
-  bool found_any() const { return !history_.races().empty(); }
+  bool found_any() const { return !history_.races().empty() || !host_writes_.found().empty(); }
 
  private:
   struct Memory {
@@ -79,7 +80,8 @@ class Feed : public session::RingReader {
     std::vector<Word> words;
     sass::ZeroWords zeros = 0;
     Rows rows;
-    std::vector<Part> parts;  // of a batch of copies
+    std::vector<Part> parts;    // of a batch of copies
+    std::uint64_t watched = 0;  // number of the watch of a copy's source; 0: none
   };
 
   bool is_seen(const std::byte* record) const;
@@ -98,6 +100,9 @@ class Feed : public session::RingReader {
   void note_overrun(const Access& access, std::uint64_t pointer);
   void copy(const std::byte* record, StreamNumber stream, const Pending& pending);
   void place(Access access, const Part& part, StreamNumber stream);
+  bool is_of_host(std::uint64_t address) const;
+  void watch_sources(const Access& copy, const std::vector<Part>& parts, std::uint64_t number);
+  void source_changed(const std::byte* record);
   void graph(const std::byte* record, StreamNumber stream);
   void graph_accesses(Graph& graph, const std::byte* record, Moment at, StreamNumber stream);
   void graph_part(const std::byte* record, const Pending& pending);
@@ -125,6 +130,7 @@ class Feed : public session::RingReader {
   void note_homes();
   session::RaceAccess told(const Access& access) const;
   session::Race told(const Conflict& race, const Memory& home) const;
+  session::Race told(const HostWrites::Found& found, const Memory& home) const;
   bool is_covered(std::uint64_t begin, std::uint64_t end) const;
   void read_allocations();
 
@@ -132,6 +138,7 @@ class Feed : public session::RingReader {
   std::span<const std::byte> streams_, contexts_;
   Order order_;
   History history_;
+  HostWrites host_writes_{order_};
   std::vector<sass::LaunchWords> launches_{1};                       // by the number of an access
   std::unordered_map<std::uint64_t, std::uint32_t> launch_numbers_;  // by hash
   sass::LaunchWords launch_;                                         // in hand
@@ -141,6 +148,7 @@ class Feed : public session::RingReader {
   LaunchBytes launch_bytes_;
   std::vector<session::Overrun> overruns_;
   std::vector<Memory> homes_;                        // of the races' memory, as it was when they were found
+  std::vector<Memory> host_homes_;                   // likewise, of the host's writes
   std::unordered_map<std::uint64_t, Graph> graphs_;  // by CUgraphExec
   std::size_t graph_parts_ = 0;                      // of all of them
   std::uint64_t gap_until_ = 0;                      // nothing is concluded before these ticks

@@ -127,6 +127,10 @@ void Feed::graph(const std::byte* record, StreamNumber stream) {
   for (const std::uint64_t event : graph.waited) order_.event_waited(event, stream);
   const Moment at = order_.graph_launched(exec, stream);
   graph_accesses(graph, record, at, stream);
+  const bool meets_host = std::any_of(graph.accesses.begin(), graph.accesses.end(), [&](const Access& access) {
+    return access.what == What::kernel && is_of_host(access.begin);
+  });
+  if (graph.order != 0 || meets_host) host_writes_.mediator(at, stream);
   for (const std::uint64_t event : graph.recorded) order_.event_recorded(event, stream);
   if ((graph.order & race::kTells) != 0) order_.host_told(stream);
 }

@@ -151,6 +151,23 @@ void History::add(Access access) {
   }
 }
 
+void History::each_writer(const Access& by, std::uint64_t begin, std::uint64_t end,
+                          const std::function<void(const Access&)>& visit) const {
+  const auto visit_writers = [&](const Place& place, bool anywhere) {
+    for (const Access& access : place) {
+      if (access.at == by.at || order_.done(access) || !(anywhere || touches(access, by))) continue;
+      const Mode mode = resolved(access).value_or(Mode::unknown);
+      if (mode != Mode::read && mode != Mode::none && mode != Mode::near_read) visit(access);
+    }
+  };
+  for (auto at = points_.lower_bound(begin); at != points_.end() && at->first < end; ++at) {
+    visit_writers(at->second, true);
+  }
+  auto at = pieces_.upper_bound(by.begin);
+  if (at != pieces_.begin()) --at;
+  for (; at != pieces_.end() && at->first < by.end(); ++at) visit_writers(at->second.place, false);
+}
+
 void History::forget(std::uint64_t begin, std::uint64_t bytes) {
   const std::uint64_t end = begin + bytes;
   if (end <= begin) return;

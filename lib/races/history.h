@@ -48,6 +48,10 @@ class History {
   void meet(const Access& a, const Access& b) {
     if (touches(a, b)) compare(a, b);
   }
+  // Visits what may write where `by` reads, and may not have finished. Kernels whose reach is not known may reach all of
+  // the memory, from `begin` to `end`.
+  void each_writer(const Access& by, std::uint64_t begin, std::uint64_t end,
+                   const std::function<void(const Access&)>& visit) const;
   // The memory is new: earlier uses have nothing to do with later ones.
   void forget(std::uint64_t begin, std::uint64_t bytes);
   // Records were lost.

@@ -71,6 +71,8 @@ class Order {
   bool done(const Access& access) const;
   // Whether there may be order between them all the same.
   bool uncertain(const Access& access, StreamNumber stream) const;
+  // Whether the stream may have waited for something that the driver does not report.
+  bool vague(StreamNumber stream) const { return streams_[stream].clock.vague(); }
   // Whether the stream ever waited for the other one, for something before `until`.
   bool ever_waited(StreamNumber stream, StreamNumber other) const;
 

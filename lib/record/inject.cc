@@ -66,6 +66,7 @@ Options read_options() {
   options.native = strstr(text, "native=off") == nullptr;
   options.folder = getenv(wire::environment::kSession);
   options.races = strstr(text, "races=on") != nullptr;
+  options.host_writes = strstr(text, "host_writes=off") == nullptr;
   if (strstr(text, "watch=hooks") != nullptr) options.watch_by = WatchBy::hooks;
   if (strstr(text, "watch=cupti") != nullptr) options.watch_by = WatchBy::cupti;
   options.once = strstr(text, "once=on") != nullptr;
@@ -273,7 +274,8 @@ void at_exit(int status) {
   if (recorder == nullptr) return;
   // A handler of the program's own may have interrupted the recorder, which may hold a lock.
   const bool interrupts = std::exchange(t_this.inside, true);
-  recorder->at_exit(status, {.may_lock = !interrupts, .may_ask_driver = !interrupts && !is_inside_driver()});
+  recorder->at_exit(t_this.state, status,
+                    {.may_lock = !interrupts, .may_ask_driver = !interrupts && !is_inside_driver()});
   t_this.inside = false;
 }
 

@@ -67,7 +67,7 @@ void Recorder::start_parts() {
   graphs_.attach(area_, interner_, driver_, memory_.allocations(), operations_.sites());
   graphs_.follow(window_, operations_.alone());
   if (options_.races) {
-    races_.attach(driver_, layouts_, operations_.streams());
+    races_.attach(driver_, layouts_, operations_.streams(), options_.host_writes);
     memory_.record_races(races_);
     graphs_.record_races(races_);
     module_images_.attach(interner_, options_.folder);
@@ -144,6 +144,8 @@ void Recorder::leave_driver_call(ThreadState* thread, std::uint32_t id, const CU
   if (!rule.only_issues || result != CUDA_SUCCESS) [[unlikely]]
     look_at_result(thread, {id, result}, rule, data, frame);
   if (thread == nullptr) return;
+  if (operations_.races() != nullptr) [[unlikely]]
+    races_.call_ends(*thread);
   thread->open = {};
   operations_.alone().leave(*thread);
   if (thread->interrupts) [[unlikely]]
@@ -184,6 +186,7 @@ void Recorder::look_at_result(ThreadState* thread, Returned returned, const Call
 
 void Recorder::enter_other(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                            std::uintptr_t frame) {
+  if (operations_.races() != nullptr) races_.call_begins(thread, id, rule, data.functionParams);
   Alone& alone = operations_.alone();
   switch (rule.role) {
     case Role::stream_wait: {
@@ -228,6 +231,7 @@ void Recorder::enter_other(ThreadState& thread, std::uint32_t id, const CallRule
 
 void Recorder::enter_unrecorded(std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data) {
   if (rule.role == Role::operation) area_.count(area::kDroppedOperations);
+  if (operations_.races() != nullptr) races_.call_begins_unrecorded();
   if (rule.role == Role::capture_begin) captures_.begin(nullptr, id, rule, data, 0);
   if (rule.role == Role::graph) graphs_.forget(id, data);
   if (rule.role == Role::look_up || rule.role == Role::initialise) calls_.runtime_may_start(id, data);

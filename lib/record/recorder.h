@@ -43,6 +43,7 @@ struct Options {
   std::string_view window;  // wire/rerun/window.h; empty: nothing is waited for
   bool hook = false;        // Python code of ours runs in the target
   bool races = false;       // wire/race_record.h
+  bool host_writes = true;  // of `races`: the sources of copies are watched
   WatchBy watch_by = WatchBy::automatic;
   bool once = false;             // the driver is to write a GPU core dump of this process when it fails
   std::uint64_t save_limit = 0;  // bytes of memory to save with a launch that is waited for; 0: none is saved
@@ -72,7 +73,9 @@ class Recorder {
   }
   void enter_runtime_call(std::uint32_t id) {
     // The runtime ends its context by calls that CUPTI does not show.
-    if (id == CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020) exit_probe_.before_device_reset();
+    if (id != CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020) return;
+    if (options_.races) races_.context_ends();
+    exit_probe_.before_device_reset();
   }
   void leave_runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame) {
     failed_calls_.runtime_call_returned(thread, id, data, frame);
@@ -94,7 +97,10 @@ class Recorder {
     if (options_.hook && options_.python) hook_.ask(interner_, window_, operations_.failures());
   }
   // One bounded search for a fault that no call of the program has asked about. `status`: that it gave to exit().
-  void at_exit(int status, ExitingThread thread) { exit_probe_.at_exit(status, thread); }
+  void at_exit(ThreadState* self, int status, ExitingThread thread) {
+    if (options_.races) races_.process_ends(thread.may_lock ? self : nullptr);
+    exit_probe_.at_exit(status, thread);
+  }
 
   // Before a fork: the site of the call, which the child's recorder names.
   std::uint32_t note_fork(ThreadState& thread, std::uintptr_t frame);

@@ -28,7 +28,7 @@ std::string bytes(const diagnose::ResolvedAccess& access) {
 }
 
 std::string what(const diagnose::ResolvedAccess& access, bool verbose) {
-  std::string text(access.on_host ? "operator" : word(access.operation));
+  std::string text(!access.on_host ? word(access.operation) : access.op.empty() ? "code on the CPU" : "operator");
   if (!access.kernel.empty()) {
     text += " " + base::printable(verbose ? access.kernel : diagnose::short_kernel_name(access.kernel, kKernelColumns));
   }
@@ -40,8 +40,12 @@ std::string what(const diagnose::ResolvedAccess& access, bool verbose) {
   return text;
 }
 
+// Code on the CPU is seen by what it does to memory.
+bool has_line(const diagnose::ResolvedAccess& access) { return !access.on_host || access.location.known(); }
+
 std::vector<std::string> lines_of(const diagnose::ResolvedAccess& access, const std::string& directory, bool verbose) {
-  std::vector<std::string> lines = {diagnose::place(access.location, directory)};
+  std::vector<std::string> lines;
+  if (has_line(access)) lines.push_back(diagnose::place(access.location, directory));
   lines.push_back(what(access, verbose) + "  " + bytes(access) + "  " +
                   (access.on_host ? "the host" : diagnose::stream_name(access.stream)));
   if (verbose && !access.schema.empty()) lines.push_back(base::printable(access.schema));
@@ -112,6 +116,9 @@ std::vector<std::string> race_tensors(const diagnose::ResolvedRace& race) {
 
 std::string race_headline(const diagnose::Finding& finding, const std::string& directory) {
   const auto& accesses = finding.race->accesses;
+  if (!has_line(accesses[1])) {
+    return fmt::format("{}: {}", finding.title, diagnose::place(accesses[0].location, directory));
+  }
   return fmt::format("{}: {}, after {}", finding.title, diagnose::place(accesses[1].location, directory),
                      diagnose::place(accesses[0].location, directory));
 }

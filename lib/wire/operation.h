@@ -58,6 +58,8 @@ enum class Kind : std::uint8_t {
   // No operation of a stream: from here on it is not known where the CUevent in kArgument was recorded. It is gone, or
   // a whole context recorded it.
   event_forgotten = 24,
+  source_watched = 25,  // as 12 to 23
+  source_changed = 26,
 };
 
 // The effect of a memory operation at the address in kArgument, or on the semaphore of that handle. A batch stands for
@@ -73,7 +75,10 @@ enum class MemoryOperation : std::uint8_t {
   signal_semaphore = 7,
 };
 
-constexpr bool is_race_record(Kind kind) { return kind >= Kind::parameters && kind <= Kind::stream_made; }
+constexpr bool is_race_record(Kind kind) {
+  return (kind >= Kind::parameters && kind <= Kind::stream_made) || kind == Kind::source_watched ||
+         kind == Kind::source_changed;
+}
 
 // Whether the GPU takes the operation in stream order, so that it has an ordinal and can be the one that failed.
 constexpr bool has_ordinal(Kind kind) {

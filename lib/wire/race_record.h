@@ -25,6 +25,10 @@
 //                     memsets word 1: destination, word 2: source, word 3: bytes; of those of events word 1: CUevent.
 //                     Its parameters or rows come before it. With word 0 = 0: a copy of the batch of copies whose record
 //                     follows in the same ring; source 0: not told; bytes 0: not known
+//    source_watched   word 0: number of the watch of the copy whose record follows in the same ring; from 1
+//    source_changed   the source of that copy changed before the copy began; word 0: number of the watch; words 1 and 2:
+//                     address of the first byte that is known to have changed, and of the one after the last; word 3:
+//                     number of bytes; offset 0: SourceChange
 //    graph_edges      word 0: CUgraphExec; words 1 to 3: from | to << 32, both 1 + the index of a node; 0: fewer
 #pragma once
 
@@ -66,6 +70,11 @@ enum Seen : std::uint64_t {
   kAnyway,
   kUnlessOnDevices,
   kIfOnHost,  // or if the driver does not know the destination; source 0: it is not on the host
+};
+
+enum SourceChange : std::uint16_t {
+  kWhileHeld = 1,  // after all that was ordered before the copy had finished
+  kSampled = 2,    // not all bytes of the source were compared
 };
 
 // Further order that a graph's nodes may cause.

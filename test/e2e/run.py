@@ -20,6 +20,7 @@ import eager
 import ends
 import full_log
 import hangs
+import host_writes
 import isolation
 import lines
 import memory
@@ -45,7 +46,7 @@ import ways
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, command_line, documents, eager, ends, full_log, hangs, isolation, lines, memory, nans, pages, processes,
+ROOMS = (backward_passes, cases, command_line, documents, eager, ends, full_log, hangs, host_writes, isolation, lines, memory, nans, pages, processes,
          python_package, races, recipes, replays, reruns, scarcity, sessions, shapes, survival, tensors, terminal, unasked, unrecorded, values,
          ways, witnesses)
 

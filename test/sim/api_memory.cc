@@ -177,6 +177,22 @@ SIM_API_STREAM(cuMemcpyDtoDAsync_v2, _ptsz, context,
   return copy(dstDevice, srcDevice, ByteCount, Sides::device_to_device, hStream, per_thread, false);
 }
 
+// A row is an operation.
+SIM_API_STREAM(cuMemcpy2DAsync_v2, _ptsz, context, (const CUDA_MEMCPY2D* pCopy, CUstream hStream), (pCopy, hStream)) {
+  const auto place = [](CUmemorytype type, const void* host, CUdeviceptr device) {
+    return type == CU_MEMORYTYPE_HOST ? device_view(host) : device;
+  };
+  const CUdeviceptr to = place(pCopy->dstMemoryType, pCopy->dstHost, pCopy->dstDevice) + pCopy->dstXInBytes;
+  const CUdeviceptr from = place(pCopy->srcMemoryType, pCopy->srcHost, pCopy->srcDevice) + pCopy->srcXInBytes;
+  for (std::size_t row = 0; row < pCopy->Height; ++row) {
+    const CUresult result =
+        copy(to + (pCopy->dstY + row) * pCopy->dstPitch, from + (pCopy->srcY + row) * pCopy->srcPitch,
+             pCopy->WidthInBytes, Sides::known, hStream, per_thread, false);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
+}
+
 SIM_API_STREAM(cuMemcpyBatchAsync_v2, _ptsz, context,
                (CUdeviceptr * dsts, CUdeviceptr* srcs, std::size_t* sizes, std::size_t count, CUmemcpyAttributes* attrs,
                 std::size_t* attrsIdxs, std::size_t numAttrs, CUstream hStream),

@@ -23,7 +23,7 @@ Quotation quotation_of(const Location& location, const Finding& finding) {
 void add_quotations(FindingPictures& pictures, const Finding& finding) {
   if (finding.race) {
     for (const ResolvedAccess& access : finding.race->accesses) {
-      pictures.accesses.push_back(quotation_of(access.location, finding));
+      if (access.location.known()) pictures.accesses.push_back(quotation_of(access.location, finding));
     }
     return;
   }

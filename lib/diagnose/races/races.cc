@@ -347,7 +347,7 @@ void add_races(Diagnosis& report, const session::Session& session, const Resolve
   std::uint64_t dismissed = 0, apart = 0, settled = 0;
   for (const session::Race& race : session.races->found) {
     const Process* process = process_of(session.processes, race.pid);
-    if (process == nullptr) continue;
+    if (process == nullptr || race.second.on_host) continue;
     const Judged now = judged(race, *process, tensors);
     // The other races that it represents were not judged.
     if (is_apart(now) && race.possible && !race.several) {

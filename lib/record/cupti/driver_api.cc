@@ -29,6 +29,7 @@ bool DriverApi::load() {
   resolve(library, stream_get_id, "cuStreamGetId");
   resolve(library, stream_get_flags, "cuStreamGetFlags");
   resolve(library, stream_get_ctx, "cuStreamGetCtx");
+  resolve(library, launch_host_func, "cuLaunchHostFunc");
   resolve(library, ctx_get_current, "cuCtxGetCurrent");
   resolve(library, ctx_push_current, "cuCtxPushCurrent_v2");
   resolve(library, ctx_pop_current, "cuCtxPopCurrent_v2");

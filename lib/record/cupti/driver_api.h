@@ -19,6 +19,7 @@ struct DriverApi {
   CUresult (*stream_get_id)(CUstream, unsigned long long*) = nullptr;                       // 12.0
   CUresult (*stream_get_flags)(CUstream, unsigned*) = nullptr;                              // 5.5
   CUresult (*stream_get_ctx)(CUstream, CUcontext*) = nullptr;                               // 9.2
+  CUresult (*launch_host_func)(CUstream, CUhostFn, void*) = nullptr;                        // 10.0
   CUresult (*ctx_get_current)(CUcontext*) = nullptr;                                        // 4.0
   CUresult (*ctx_push_current)(CUcontext) = nullptr;                                        // 4.0
   CUresult (*ctx_pop_current)(CUcontext*) = nullptr;                                        // 4.0

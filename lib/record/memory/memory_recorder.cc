@@ -30,7 +30,10 @@ void MemoryRecorder::note(ThreadState& thread, std::uint32_t id, const CUpti_Cal
   if (call.what == What::frees) return allocations_.freed(freed);
   if (call.what == What::unmaps) return allocations_.unmapped(freed, call.bytes);
   if (call.bytes == 0) call.bytes = size_at(call.address);
-  if (races_ != nullptr) races_->memory(thread, id, call, stream, context, site);
+  if (races_ != nullptr) {
+    races_->memory(thread, id, call, stream, context, site);
+    races_->memory_made(id, data.functionParams, call);
+  }
   allocations_.made({call.address, call.bytes, call.kind, thread.index, site, context, stream});
 }
 

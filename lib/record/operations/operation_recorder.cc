@@ -77,9 +77,11 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
     open.mark = dense || is_due(thread, site.ordinal);
   }
   if (races_ != nullptr && (open.flags & operation::kCaptured) == 0) [[unlikely]] {
+    races_->note_changes(thread);
     if (rule.kind == Kind::kernel) races_->before_kernel(thread, call, site.function);
     if (call.rows != 1) races_->before_rows(thread, call);
-    if (rule.kind == Kind::copy) races_->before_batch(thread, id, data.functionParams);
+    if (rule.kind == Kind::copy) races_->before_copy(thread, {id, data.functionParams, call, rule.blocks});
+    if (rule.kind == Kind::host_function) races_->before_host_function();
   }
   if (rule.kind == Kind::kernel && (open.flags & operation::kCaptured) == 0) [[likely]]
     latest_.keep(thread, call);

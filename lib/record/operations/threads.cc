@@ -37,6 +37,7 @@ void Threads::take(ThreadState& state, std::size_t index) {
   state.torch_thread = 0;
   state.open = {};
   state.interrupts = false;
+  state.waits = false;
   state.stack = {};
   state.own_stack = {};
   state.graph_site = 0;

@@ -57,6 +57,7 @@ struct alignas(128) ThreadState {
   StreamCacheEntry newest_stream;  // that was looked up
   std::uint64_t next_marker;       // ticks before which a sparse marker would take too much time
   Turn turn;
+  bool waits;       // the present call may wait for the GPU, as CopySources was told
   bool interrupts;  // the present call came inside `interrupted`, in a signal handler
   // A call on graphs that the thread is inside: its own site, and whether the nodes made in it are the program's.
   std::uint32_t graph_site;

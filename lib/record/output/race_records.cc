@@ -11,11 +11,12 @@ namespace operation = wire::operation;
 namespace race = wire::race;
 using operation::Kind;
 
-void RaceRecords::attach(const DriverApi& driver, ParameterLayouts& layouts, Streams& streams) {
+void RaceRecords::attach(const DriverApi& driver, ParameterLayouts& layouts, Streams& streams, bool host_writes) {
   driver_ = &driver;
   streams_ = &streams;
   streams.tell_of_streams();
   words_.attach(layouts);
+  if (host_writes) sources_.start(driver);
 }
 
 std::byte* RaceRecords::begin_at_call(ThreadState& thread, Kind kind, std::uint32_t stream) {
@@ -66,89 +67,6 @@ void RaceRecords::before_rows(ThreadState& thread, const Call& call) {
   wire::store(record, race::kDestinationPitch, call.destination_pitch);
   wire::store(record, race::kSourcePitch, call.source_pitch);
   publish(thread, record);
-}
-
-// ---- batches of copies
-
-void RaceRecords::copy_part(ThreadState& thread, const Call& call) {
-  if (call.rows != 1) before_rows(thread, call);
-  std::byte* record = begin_at_call(thread, Kind::graph_node);
-  wire::store(record, race::kWord1, call.destination);
-  wire::store(record, race::kWord2, call.source);
-  wire::store(record, race::kWord3, call.argument);
-  publish(thread, record);
-}
-
-// Sources that are read before the call returns are not read in the stream's order.
-template <typename Parameters>
-void RaceRecords::copies(ThreadState& thread, const void* parameters) {
-  const auto& p = *static_cast<const Parameters*>(parameters);
-  if (p.dsts == nullptr || p.srcs == nullptr || p.sizes == nullptr) return;
-  bool in_order = true;
-  for (std::size_t i = 0; p.attrs != nullptr && i < p.numAttrs; ++i) {
-    in_order &= p.attrs[i].srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
-  }
-  for (std::size_t i = 0; i < p.count && i < race::kMostParts; ++i) {
-    Call call;
-    call.destination = p.dsts[i];
-    call.source = in_order ? p.srcs[i] : 0;
-    call.argument = p.sizes[i];
-    copy_part(thread, call);
-  }
-}
-
-namespace {
-
-// A row's elements are bytes if no array is part of the copy; of an array's partner only the address is known.
-void read_box(const CUDA_MEMCPY3D_BATCH_OP& box, Call& call) {
-  const auto of_memory = [](const CUmemcpy3DOperand& operand) {
-    return operand.type == CU_MEMCPY_OPERAND_TYPE_POINTER;
-  };
-  const bool dense = of_memory(box.dst) && of_memory(box.src);
-  const auto place = [&](const CUmemcpy3DOperand& operand, std::uint64_t& address, std::uint64_t& pitch) {
-    if (!of_memory(operand)) return true;
-    address = operand.op.ptr.ptr;
-    pitch = operand.op.ptr.rowLength != 0 ? operand.op.ptr.rowLength : box.extent.width;
-    const std::size_t layer = operand.op.ptr.layerHeight;
-    return box.extent.depth == 1 || layer == 0 || layer == box.extent.height;
-  };
-  const bool to = place(box.dst, call.destination, call.destination_pitch);
-  const bool from = place(box.src, call.source, call.source_pitch);
-  if (box.srcAccessOrder != CU_MEMCPY_SRC_ACCESS_ORDER_STREAM) call.source = 0;
-  call.width = box.extent.width;
-  call.rows = dense && to && from ? static_cast<std::uint32_t>(box.extent.height * box.extent.depth) : 0;
-  call.argument = dense ? box.extent.width * box.extent.height * box.extent.depth : 0;
-}
-
-}  // namespace
-
-template <typename Parameters>
-void RaceRecords::boxes(ThreadState& thread, const void* parameters) {
-  const auto& p = *static_cast<const Parameters*>(parameters);
-  for (std::size_t i = 0; p.opList != nullptr && i < p.numOps && i < race::kMostParts; ++i) {
-    Call call;
-    read_box(p.opList[i], call);
-    copy_part(thread, call);
-  }
-}
-
-void RaceRecords::before_batch(ThreadState& thread, std::uint32_t id, const void* parameters) {
-  switch (id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_ptsz:
-      return copies<cuMemcpyBatchAsync_params>(thread, parameters);
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_v2_ptsz:
-      return copies<cuMemcpyBatchAsync_v2_params>(thread, parameters);
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DBatchAsync:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DBatchAsync_ptsz:
-      return boxes<cuMemcpy3DBatchAsync_params>(thread, parameters);
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DBatchAsync_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DBatchAsync_v2_ptsz:
-      return boxes<cuMemcpy3DBatchAsync_v2_params>(thread, parameters);
-    default:
-      return;
-  }
 }
 
 void RaceRecords::host_saw(ThreadState& thread, std::uint32_t stream, race::Seen seen, std::uint64_t source,

@@ -10,6 +10,7 @@
 #include "record/calls/parameter_words.h"
 #include "record/graphs/graph_description.h"
 #include "record/graphs/graphs.h"
+#include "record/memory/copy_sources.h"
 #include "record/operations/streams.h"
 #include "record/operations/threads.h"
 #include "wire/race_record.h"
@@ -18,13 +19,38 @@ namespace cudadiag::record {
 
 class RaceRecords {
  public:
-  void attach(const DriverApi& driver, ParameterLayouts& layouts, Streams& streams);
+  // `host_writes`: whether the sources of copies are watched too.
+  void attach(const DriverApi& driver, ParameterLayouts& layouts, Streams& streams, bool host_writes);
 
   // ENTER, before the operation's own record.
   void before_kernel(ThreadState& thread, const Call& call, std::uint32_t function);
   void before_rows(ThreadState& thread, const Call& call);
-  // The copies of a batch; `parameters`: of the call with this id. Nothing for other calls.
-  void before_batch(ThreadState& thread, std::uint32_t id, const void* parameters);
+  struct Copy {
+    std::uint32_t id;
+    const void* parameters;
+    const Call& call;
+    bool waits;  // the call is one that may wait for the GPU
+  };
+  // The copies of a batch, and whether the source is watched (memory/copy_sources.h).
+  void before_copy(ThreadState& thread, const Copy& copy);
+  void before_host_function() { sources_.hold_no_more(); }
+  // ENTER and EXIT of a call that does more than issue an operation.
+  void call_begins(ThreadState& thread, std::uint32_t id, const CallRule& rule, const void* parameters);
+  void call_ends(ThreadState& thread) {
+    if (thread.waits) {
+      thread.waits = false;
+      sources_.wait_ends();
+    }
+    note_changes(thread);
+  }
+  // The same call of a thread without a ring, whose end is not seen.
+  void call_begins_unrecorded() { sources_.end(); }
+  void context_ends();
+  // `thread` may be null.
+  void process_ends(ThreadState* thread);
+  void note_changes(ThreadState& thread) {
+    if (sources_.has_changes()) record_changes(thread);
+  }
   // EXIT of calls that succeeded.
   void issued(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
   void host_saw_stream(ThreadState& thread, std::uint32_t stream) {
@@ -34,6 +60,10 @@ class RaceRecords {
   void returned(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
   void memory(ThreadState& thread, std::uint32_t id, const MemoryCall& call, std::uint32_t stream,
               std::uint32_t context, std::uint32_t site);
+  // EXIT of a call that made it; `parameters` as CUPTI gives them.
+  void memory_made(std::uint32_t id, const void* parameters, const MemoryCall& call) {
+    sources_.pinned().made(id, parameters, call.address, call.bytes);
+  }
   // Records the parts of an executable graph, or that it no longer exists.
   void graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs);
   void graph_changed(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, 0); }
@@ -45,7 +75,10 @@ class RaceRecords {
   void copies(ThreadState& thread, const void* parameters);
   template <typename Parameters>
   void boxes(ThreadState& thread, const void* parameters);
+  void before_batch(ThreadState& thread, std::uint32_t id, const void* parameters);
   void copy_part(ThreadState& thread, const Call& call);
+  void record_changes(ThreadState& thread);
+  void wait_begins(ThreadState& thread);
   void host_waited(ThreadState& thread, const Call& call);
   void host_saw(ThreadState& thread, std::uint32_t stream, wire::race::Seen seen, std::uint64_t source,
                 std::uint64_t destination);
@@ -66,6 +99,7 @@ class RaceRecords {
   const DriverApi* driver_ = nullptr;
   Streams* streams_ = nullptr;
   ParameterWords words_;
+  CopySources sources_;
 };
 
 }  // namespace cudadiag::record

@@ -45,7 +45,7 @@ class FindingArticle {
 
   std::string headline() const {
     const std::string title = markup_.text(finding_.title);
-    if (finding_.race && finding_.race->accesses.size() == 2) {
+    if (finding_.race && finding_.race->accesses.size() == 2 && finding_.race->accesses[1].location.known()) {
       return fmt::format("{}: {}, after {}", title, code(finding_.race->accesses[1].location),
                          code(finding_.race->accesses[0].location));
     }

@@ -17,6 +17,7 @@ std::string deed_of(const diagnose::ResolvedAccess& access) {
   const char* does = access.mode == session::RaceMode::unknown ? "may write"
                      : access.mode == session::RaceMode::read  ? "reads"
                                                                : "writes";
+  if (access.on_host && access.op.empty()) return std::string("code on the CPU ") + does;
   const std::string what = access.kernel.empty() ? std::string(session::word(access.operation))
                                                  : diagnose::short_kernel_name(access.kernel, kColumns / 2);
   return fmt::format("{} {}", what, does);
@@ -24,11 +25,13 @@ std::string deed_of(const diagnose::ResolvedAccess& access) {
 
 void side(Drawing& drawing, const diagnose::ResolvedAccess& access, const std::string& directory, double x, double y,
           const Markup& markup) {
-  drawing.text(0, y - 6, "small", markup.text(diagnose::stream_name(access.stream)));
+  drawing.text(0, y - 6, "small", markup.text(access.on_host ? "the host" : diagnose::stream_name(access.stream)));
   drawing.line(0, y + kBoxHeight / 2, kWidth, y + kBoxHeight / 2, "lane");
-  const std::string place = diagnose::place(access.location, directory);
+  // Code on the CPU is seen by what it does to memory.
+  const std::string place = access.location.known() ? diagnose::place(access.location, directory) : "line not known";
+  const std::string name = access.location.known() ? short_place(access.location) : place;
   drawing.box(x, y, kBoxWidth, kBoxHeight, "box failed", markup.text(place + ": " + deed_of(access)));
-  drawing.centred(x + kBoxWidth / 2, y + 19, "", markup.text(base::clip(short_place(access.location), kColumns)));
+  drawing.centred(x + kBoxWidth / 2, y + 19, "", markup.text(base::clip(name, kColumns)));
   drawing.centred(x + kBoxWidth / 2, y + 35, "small", markup.text(base::clip(deed_of(access), kColumns)));
 }
 

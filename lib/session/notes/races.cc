@@ -26,7 +26,8 @@ Json to_json(const RaceAccess& access) {
   return {{"what", word(access.what)}, {"mode", word(access.mode)},   {"begin", access.begin},
           {"end", access.end},         {"exact", access.exact},       {"stream", access.stream},
           {"site", access.site},       {"function", access.function}, {"parameter", access.parameter},
-          {"node", access.node},       {"thread", access.thread},     {"ticks", access.ticks}};
+          {"node", access.node},       {"thread", access.thread},     {"ticks", access.ticks},
+          {"on_host", access.on_host}};
 }
 
 RaceAccess access_of(const Json& object, const char* key) {
@@ -36,6 +37,7 @@ RaceAccess access_of(const Json& object, const char* key) {
   access.what = work_of(text_of(*it, "what")).value_or(Work::call);
   access.mode = base::value_of(kModes, text_of(*it, "mode")).value_or(RaceMode::unknown);
   access.exact = bool_of(*it, "exact");
+  access.on_host = bool_of(*it, "on_host");
   take(*it, "begin", access.begin);
   take(*it, "end", access.end);
   take(*it, "stream", access.stream);
@@ -62,7 +64,9 @@ Json to_json(const std::vector<Race>& races) {
                      {"times", race.times},
                      {"address", race.address},
                      {"bytes", race.bytes},
-                     {"allocated", race.allocated}});
+                     {"allocated", race.allocated},
+                     {"changed", race.changed},
+                     {"sampled", race.sampled}});
   }
   return array;
 }
@@ -81,6 +85,8 @@ Race race_of(const Json& from) {
   take(from, "address", race.address);
   take(from, "bytes", race.bytes);
   take(from, "allocated", race.allocated);
+  take(from, "changed", race.changed);
+  race.sampled = bool_of(from, "sampled");
   return race;
 }
 

@@ -26,6 +26,9 @@ constexpr bool alters(RaceMode mode) { return mode == RaceMode::write || mode ==
 
 struct RaceAccess {
   Work what = Work::call;  // kernel, copy, memset, allocation or free
+  // The program's own code on the CPU: no stream's and without a line; `exact`: seen to write while the other one had
+  // certainly not begun.
+  bool on_host = false;
   RaceMode mode = RaceMode::unknown;
   std::uint64_t begin = 0, end = 0;
   bool exact = false;                    // false: `begin` is what a kernel was given, `end` the byte after
@@ -48,6 +51,9 @@ struct Race {
   std::uint64_t times = 1;
   std::uint64_t address = 0, bytes = 0;  // the allocation; bytes 0: not known
   std::uint32_t allocated = 0;           // id of a site
+  // If the second one is the host's: how many bytes changed, and whether only samples were compared.
+  std::uint64_t changed = 0;
+  bool sampled = false;
 };
 
 // A kernel that uses bytes outside of the memory that it was pointed into, although nothing failed.

@@ -94,6 +94,8 @@ base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session
   record.python_stacks = session.manifest.python_stacks;
   record.native_stacks = session.manifest.native_stacks;
   record.races = spec.kind == PassKind::races;
+  // The first run has seen them, and no rerun adds to that.
+  record.host_writes = false;
   // Races need the code of modules, which only CUPTI shows.
   if (!record.races) record.watch_by = launch::watch_by(session.manifest.watch_by);
   // Inside a callback of CUPTI nothing may be copied.

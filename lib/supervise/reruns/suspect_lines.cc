@@ -116,7 +116,7 @@ std::string racing_lines(const session::Session& session, double seconds) {
   std::set<std::string> lines;
   const auto add = [&](const session::Race& race) {
     const session::Process* process = session::process_of(session.processes, race.pid);
-    if (process == nullptr) return;
+    if (process == nullptr || race.second.on_host) return;
     for (const std::uint32_t id : {race.first.site, race.second.site}) {
       const auto* site = session::by_id(process->record.sites, id);
       if (site == nullptr) continue;

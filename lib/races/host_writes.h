@@ -1,0 +1,72 @@
+// Copies whose source the recorder watches (wire/race_record.h), and the changes of a source that the host must have
+// made: no recorded operation can have.
+//
+// A change while the stream was kept is certain: what is ordered before the copy had finished. A change before that may
+// also be the work of something ordered before the copy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "races/access.h"
+#include "races/order.h"
+
+namespace cudadiag::races {
+
+class HostWrites {
+ public:
+  static constexpr std::size_t kMostFound = 256;
+
+  explicit HostWrites(const Order& order) : order_(order) {}
+
+  // An operation after which the stream's next ones may rightly find memory changed: it may write any memory, or wait
+  // until the host has written.
+  void mediator(Moment at, StreamNumber stream);
+
+  struct Watched {
+    std::uint64_t number = 0;
+    Access copy;                  // what it reads, from the first to the last byte
+    std::vector<Access> sources;  // of a batch, several
+    // Recorded operations that may write there and may not have finished: ordered before the copy; unordered.
+    bool written_before = false, written_beside = false;
+  };
+  void watch(Watched watched);
+  bool any_watched() const { return !watched_.empty(); }
+  // An operation uses memory.
+  void used(const Access& access);
+
+  struct Change {
+    std::uint64_t number = 0;
+    std::uint64_t begin = 0, end = 0, bytes = 0;
+    bool while_held = false, sampled = false;
+  };
+  struct Found {
+    Access copy;
+    Change change;
+    std::uint64_t times = 1;
+  };
+  // False: it is known already, or explained.
+  bool changed(const Change& change);
+  // Each call site once.
+  const std::vector<Found>& found() const { return found_; }
+  std::uint64_t unlisted() const { return unlisted_; }
+
+  // Records were lost.
+  void forget() {
+    watched_.clear();
+    mediators_.clear();
+  }
+
+ private:
+  bool has_mediator(StreamNumber stream) const;
+
+  const Order& order_;
+  std::deque<Watched> watched_;
+  std::deque<Access> mediators_;  // only `at` and `stream` are of interest
+  std::vector<Found> found_;
+  std::uint64_t unlisted_ = 0;
+};
+
+}  // namespace cudadiag::races

@@ -1,0 +1,103 @@
+// Finds pinned memory that changes although an asynchronous copy has still to read it.
+//
+// The thread that issues the copy keeps the bytes of its source, and queues a host function before the copy. When the
+// function runs, all that is ordered before the copy has finished, and the copy has not begun. The function compares the
+// source with what was kept, keeps the stream for a while, and compares again.
+//
+// Bounds: kSlots copies at a time; of a call site the first kAlways copies, then one of kSeldom. A stream is kept for at
+// most kHold, a call site's copies for kMostHeldAtSite, all for kMostHeld. A stream continues at once
+//  - if a thread enters, or is in, a call that may wait for the GPU, or any other call that does not only issue work,
+//  - if the program issues a host function of its own: the driver may run both on one thread,
+//  - before memory is freed, before a context ends, and when the process ends.
+// The host function calls nothing of CUDA, takes no lock and allocates nothing. While a stream captures, nothing is done.
+#pragma once
+
+#include <cuda.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "record/cupti/driver_api.h"
+#include "record/memory/pinned_ranges.h"
+#include "record/memory/source_snapshot.h"
+
+namespace cudadiag::record {
+
+class CopySources {
+ public:
+  static constexpr std::size_t kSlots = 24;
+  static constexpr std::uint32_t kAlways = 64, kSeldom = 16;
+  static constexpr std::uint64_t kHold = 20'000'000, kMostHeldAtSite = 100'000'000, kMostHeld = 1'000'000'000;  // ns
+
+  // Off for good if there is no memory or no function for it.
+  void start(const DriverApi& driver);
+  bool on() const { return on_.load(std::memory_order_relaxed); }
+  PinnedRanges& pinned() { return pinned_; }
+
+  // ENTER of an asynchronous copy out of pinned memory, in its stream, which is not capturing. The number of the watch;
+  // 0: the copy is not watched.
+  std::uint64_t watch(std::uint32_t site, CUstream stream, const SourceRows* sources, std::size_t count);
+
+  // Around calls that may wait for the GPU.
+  void wait_begins();
+  void wait_ends() { waiting_.fetch_sub(1); }
+  // Streams are kept no more; copies are still compared.
+  void hold_no_more();
+  // Before memory is freed.
+  void forget(std::uint64_t begin, std::uint64_t end);
+  void forget_all() { forget(0, ~std::uint64_t{0}); }
+  // The process ends: nothing is read after it.
+  void end();
+
+  struct Change {
+    std::uint64_t number, begin, end, bytes;
+    bool while_held, sampled;
+  };
+  bool has_changes() const { return changes_.load(std::memory_order_relaxed) > 0; }
+  // False: there is none.
+  bool take_change(Change& change);
+
+ private:
+  enum class State : std::uint32_t { free, taken, queued, reading, changed };
+  struct Slot {
+    CopySources* owner;
+    std::atomic<State> state;
+    std::atomic<bool> dropped;
+    std::uint64_t number;
+    std::uint32_t site;
+    Change change;
+    SourceSnapshot snapshot;
+  };
+  struct Site {
+    std::atomic<std::uint16_t> copies;  // stays at its greatest value
+    std::atomic<std::uint16_t> held;    // ms
+  };
+  static constexpr std::size_t kSites = 1u << 16;
+  struct Memory {
+    Slot slots[kSlots];
+    Site sites[kSites];
+  };
+
+  static void CUDA_CB reached(void* slot);
+  bool due(std::uint32_t site);
+  Slot* take_slot();
+  bool queue(Slot& slot, CUstream stream);
+  void look(Slot& slot);
+  bool compare(Slot& slot, SourceSnapshot::Difference& difference);
+  bool hold(Slot& slot);
+  bool may_hold(const Slot& slot) const;
+  void wake();
+
+  std::atomic<bool> on_ = false, may_hold_ = false;
+  std::atomic<std::uint32_t> waiting_ = 0;  // calls of the program that may wait for the GPU
+  std::atomic<std::uint32_t> holding_ = 0;
+  std::atomic<std::uint32_t> releases_ = 0;  // a futex
+  std::atomic<std::uint32_t> changes_ = 0;
+  std::atomic<std::uint64_t> numbers_ = 0, held_ = 0;
+  const DriverApi* driver_ = nullptr;
+  Memory* memory_ = nullptr;
+  PinnedRanges pinned_;
+};
+
+}  // namespace cudadiag::record

@@ -1,0 +1,53 @@
+// The bytes of a copy's source at some moment, and what differs later. All of a source of at most kRoom bytes in at most
+// kMostPieces rows; of a larger one kSamples pieces of kSample bytes, evenly spread.
+//
+// The memory is the program's, and may be gone: each page is tried before it is read. No locks, no allocation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cudadiag::record {
+
+struct SourceRows {
+  std::uint64_t address = 0, width = 0, pitch = 0, rows = 1;
+
+  std::uint64_t end() const { return address + pitch * (rows - 1) + width; }
+};
+
+class SourceSnapshot {
+ public:
+  static constexpr std::size_t kRoom = 1u << 20, kMostPieces = 1024, kSamples = 256, kSample = 4096;
+
+  // False: a part of it cannot be read.
+  bool take(const SourceRows* sources, std::size_t count);
+  // Whether pieces were left out.
+  bool sampled() const { return sampled_; }
+  bool meets(std::uint64_t begin, std::uint64_t end) const { return low_ < end && begin < high_; }
+
+  struct Difference {
+    bool since_last = false;           // something changed after the comparison before this one
+    std::uint64_t begin = 0, end = 0;  // from the first to the last byte that changed since the snapshot was taken
+    std::uint64_t bytes = 0;           // how many
+  };
+  // False: a part of it cannot be read any more.
+  bool compare(Difference& difference);
+
+ private:
+  struct Piece {
+    std::uint64_t address;
+    std::size_t bytes;
+  };
+
+  void choose_all(const SourceRows* sources, std::size_t count);
+  void choose_samples(const SourceRows* sources, std::size_t count, std::uint64_t total);
+  void add(std::uint64_t address, std::uint64_t bytes);
+
+  std::size_t count_;
+  bool sampled_, compared_;
+  std::uint64_t low_, high_;
+  Piece pieces_[kMostPieces];
+  std::byte first_[kRoom], last_[kRoom];  // of all pieces, one after the other
+};
+
+}  // namespace cudadiag::record

@@ -1,0 +1,231 @@
+// Records that precede the record of a copy: the parts of a batch, and whether its source is watched.
+#include <array>
+
+#include "record/output/race_records.h"
+
+namespace cudadiag::record {
+
+namespace operation = wire::operation;
+namespace race = wire::race;
+using operation::Kind;
+
+// ---- batches
+
+void RaceRecords::copy_part(ThreadState& thread, const Call& call) {
+  if (call.rows != 1) before_rows(thread, call);
+  std::byte* record = begin_at_call(thread, Kind::graph_node);
+  wire::store(record, race::kWord1, call.destination);
+  wire::store(record, race::kWord2, call.source);
+  wire::store(record, race::kWord3, call.argument);
+  publish(thread, record);
+}
+
+namespace {
+
+// Sources that are read before the call returns are not read in the stream's order.
+template <typename Parameters>
+bool reads_in_order(const Parameters& p) {
+  bool in_order = true;
+  for (std::size_t i = 0; p.attrs != nullptr && i < p.numAttrs; ++i) {
+    in_order &= p.attrs[i].srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+  }
+  return in_order;
+}
+
+}  // namespace
+
+template <typename Parameters>
+void RaceRecords::copies(ThreadState& thread, const void* parameters) {
+  const auto& p = *static_cast<const Parameters*>(parameters);
+  if (p.dsts == nullptr || p.srcs == nullptr || p.sizes == nullptr) return;
+  const bool in_order = reads_in_order(p);
+  for (std::size_t i = 0; i < p.count && i < race::kMostParts; ++i) {
+    Call call;
+    call.destination = p.dsts[i];
+    call.source = in_order ? p.srcs[i] : 0;
+    call.argument = p.sizes[i];
+    copy_part(thread, call);
+  }
+}
+
+namespace {
+
+// A row's elements are bytes if no array is part of the copy; of an array's partner only the address is known.
+void read_box(const CUDA_MEMCPY3D_BATCH_OP& box, Call& call) {
+  const auto of_memory = [](const CUmemcpy3DOperand& operand) {
+    return operand.type == CU_MEMCPY_OPERAND_TYPE_POINTER;
+  };
+  const bool dense = of_memory(box.dst) && of_memory(box.src);
+  const auto place = [&](const CUmemcpy3DOperand& operand, std::uint64_t& address, std::uint64_t& pitch) {
+    if (!of_memory(operand)) return true;
+    address = operand.op.ptr.ptr;
+    pitch = operand.op.ptr.rowLength != 0 ? operand.op.ptr.rowLength : box.extent.width;
+    const std::size_t layer = operand.op.ptr.layerHeight;
+    return box.extent.depth == 1 || layer == 0 || layer == box.extent.height;
+  };
+  const bool to = place(box.dst, call.destination, call.destination_pitch);
+  const bool from = place(box.src, call.source, call.source_pitch);
+  if (box.srcAccessOrder != CU_MEMCPY_SRC_ACCESS_ORDER_STREAM) call.source = 0;
+  call.width = box.extent.width;
+  call.rows = dense && to && from ? static_cast<std::uint32_t>(box.extent.height * box.extent.depth) : 0;
+  call.argument = dense ? box.extent.width * box.extent.height * box.extent.depth : 0;
+}
+
+}  // namespace
+
+template <typename Parameters>
+void RaceRecords::boxes(ThreadState& thread, const void* parameters) {
+  const auto& p = *static_cast<const Parameters*>(parameters);
+  for (std::size_t i = 0; p.opList != nullptr && i < p.numOps && i < race::kMostParts; ++i) {
+    Call call;
+    read_box(p.opList[i], call);
+    copy_part(thread, call);
+  }
+}
+
+void RaceRecords::before_batch(ThreadState& thread, std::uint32_t id, const void* parameters) {
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_ptsz:
+      return copies<cuMemcpyBatchAsync_params>(thread, parameters);
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_v2_ptsz:
+      return copies<cuMemcpyBatchAsync_v2_params>(thread, parameters);
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DBatchAsync:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DBatchAsync_ptsz:
+      return boxes<cuMemcpy3DBatchAsync_params>(thread, parameters);
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DBatchAsync_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DBatchAsync_v2_ptsz:
+      return boxes<cuMemcpy3DBatchAsync_v2_params>(thread, parameters);
+    default:
+      return;
+  }
+}
+
+// ---- sources in pinned memory
+
+namespace {
+
+constexpr std::size_t kMostSources = 64;  // of a batch: the rest is not watched
+
+struct Sources {
+  std::array<SourceRows, kMostSources> rows;
+  std::size_t count = 0;
+};
+
+void add_source(const PinnedRanges& pinned, const SourceRows& from, Sources& to) {
+  if (to.count == kMostSources || from.width == 0 || from.rows == 0) return;
+  if (pinned.contain(from.address, from.end())) to.rows[to.count++] = from;
+}
+
+template <typename Parameters>
+void add_sources(const PinnedRanges& pinned, const void* parameters, Sources& to) {
+  const auto& p = *static_cast<const Parameters*>(parameters);
+  if (p.dsts == nullptr || p.srcs == nullptr || p.sizes == nullptr || !reads_in_order(p)) return;
+  for (std::size_t i = 0; i < p.count; ++i) {
+    const std::uint64_t target = p.dsts[i];
+    if (!pinned.contain(target, target + 1)) add_source(pinned, {p.srcs[i], p.sizes[i], 0, 1}, to);
+  }
+}
+
+// What it reads of pinned memory in the stream's order, unless the host waits until it has arrived.
+void find_sources(const PinnedRanges& pinned, const RaceRecords::Copy& copy, Sources& to) {
+  const Call& call = copy.call;
+  switch (copy.id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_ptsz:
+      return add_sources<cuMemcpyBatchAsync_params>(pinned, copy.parameters, to);
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_v2_ptsz:
+      return add_sources<cuMemcpyBatchAsync_v2_params>(pinned, copy.parameters, to);
+    default:
+      break;
+  }
+  if (call.source == 0 || pinned.contain(call.destination, call.destination + 1)) return;
+  if (call.rows == 1) return add_source(pinned, {call.source, call.argument, 0, 1}, to);
+  add_source(pinned, {call.source, call.width, call.source_pitch, call.rows}, to);
+}
+
+// The driver copies pageable memory through a buffer of its own, and may wait for the stream before it does.
+bool may_wait(const PinnedRanges& pinned, const RaceRecords::Copy& copy) {
+  switch (copy.id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2_ptsz:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyPeerAsync:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyPeerAsync_ptsz:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DPeerAsync:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DPeerAsync_ptsz:
+      return false;
+    default:
+      return !pinned.contain(copy.call.source, copy.call.source + 1) &&
+             !pinned.contain(copy.call.destination, copy.call.destination + 1);
+  }
+}
+
+}  // namespace
+
+void RaceRecords::before_copy(ThreadState& thread, const Copy& copy) {
+  before_batch(thread, copy.id, copy.parameters);
+  // Calls that wait are seen elsewhere.
+  if (!sources_.on() || copy.waits) return;
+  Sources sources;
+  find_sources(sources_.pinned(), copy, sources);
+  if (sources.count == 0) {
+    if (may_wait(sources_.pinned(), copy)) wait_begins(thread);
+    return;
+  }
+  if (thread.open.stream == Streams::kNone || streams_->capture_going_on()) return;
+  const CUstream stream = streams_->handle(thread.open.stream);
+  const std::uint64_t number = sources_.watch(thread.open.site, stream, sources.rows.data(), sources.count);
+  if (number == 0) return;
+  std::byte* record = begin_at_call(thread, Kind::source_watched);
+  wire::store(record, race::kWord0, number);
+  publish(thread, record);
+}
+
+void RaceRecords::record_changes(ThreadState& thread) {
+  CopySources::Change change;
+  while (sources_.take_change(change)) {
+    std::byte* record = begin(thread, Kind::source_changed, operation::kNoStream);
+    const int what = (change.while_held ? race::kWhileHeld : 0) | (change.sampled ? race::kSampled : 0);
+    wire::store(record, race::kWord0, change.number);
+    wire::store(record, race::kWord1, change.begin);
+    wire::store(record, race::kWord2, change.end);
+    wire::store(record, race::kWord3, change.bytes);
+    wire::store(record, race::kOffset0, static_cast<std::uint16_t>(what));
+    publish(thread, record);
+  }
+}
+
+// ---- calls in which the program may wait
+
+void RaceRecords::call_begins(ThreadState& thread, std::uint32_t id, const CallRule& rule, const void* parameters) {
+  if (!sources_.on()) return;
+  wait_begins(thread);
+  const MemoryCall::What what = memory_call(id);
+  if (what == MemoryCall::What::frees) {
+    const std::uint64_t begin = decode_memory_call(id, parameters).address;
+    sources_.forget(begin, sources_.pinned().gone(begin));
+  }
+  const bool of_contexts = rule.ends_stream && rule.decode == nullptr;
+  if (rule.ends_context || of_contexts) context_ends();
+}
+
+void RaceRecords::context_ends() {
+  sources_.pinned().clear();
+  sources_.forget_all();
+}
+
+void RaceRecords::process_ends(ThreadState* thread) {
+  if (!sources_.on()) return;
+  sources_.end();
+  if (thread != nullptr) record_changes(*thread);
+}
+
+void RaceRecords::wait_begins(ThreadState& thread) {
+  if (thread.waits) return;
+  thread.waits = true;
+  sources_.wait_begins();
+}
+
+}  // namespace cudadiag::record

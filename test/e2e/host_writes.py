@@ -1,0 +1,82 @@
+"""Copies out of pinned memory that the host changes before they have begun, and what only looks like that."""
+
+import json
+
+import targets
+from harness import expect, expect_in
+
+RACING = {"refilled": (100, 1000), "registered": (100, 1000), "rows": (50 * 1024, 64), "batch": (100, 1000)}
+
+
+def _report(machine, which, *options, plan=True):
+    machine.plan(targets.plan("race_host") if plan else "")
+    file = machine.folder / "races.json"
+    command = [machine.build / "targets/race_host", which]
+    result = machine.cudadiag("races", "--json", file, *options, "--", *command)
+    expect((result.returncode, result.stdout), (0, "done\n"), f"{which}: the program goes on: {result.stderr}")
+    return result, json.loads(file.read_text())
+
+
+def _finding(machine, which, **how):
+    result, report = _report(machine, which, **how)
+    expect([finding["kind"] for finding in report["findings"]], ["stream_race"], which + result.stderr)
+    return result, report["findings"][0]
+
+
+def a_source_that_the_host_fills_again_is_a_race(machine):
+    for which, (offset, length) in RACING.items():
+        _, finding = _finding(machine, which)
+        copy, host = finding["accesses"]
+        expect((copy["operation"], copy["mode"], host["mode"], host["stream"]), ("copy", "read", "write", None), which)
+        expect(host["location"]["line"], None, f"{which}: the host's line")
+        begin, end = (int(address, 16) for address in host["range"])
+        expect((begin - int(copy["range"][0], 16), end - begin), (offset, length), f"{which}: the bytes that changed")
+        expect(finding["evidence"]["grade"], "inferred", which)
+
+
+def the_copy_and_what_the_host_must_wait_for_are_named(machine):
+    result, finding = _finding(machine, "refilled")
+    line, allocated = (targets.marked_line("race_host", mark) for mark in ("COPY LINE", "ALLOCATED LINE"))
+    expect((finding["location"]["file"], finding["location"]["line"]), line, "the copy's line leads")
+    ((role, place),) = [(each["role"], (each["file"], each["line"])) for each in finding["related"]]
+    expect((role, place), ("allocated", allocated), "related")
+    text = " ".join(result.stderr.split())
+    expect_in("race between a copy and the host: ", text, "headline")
+    expect_in("1,000 B, the first at byte 100 of the source", text, "the bytes")
+    expect_in("cuEventRecord and cuEventSynchronize", finding["fix"][0], "fix")
+    if len(result.stderr.splitlines()) > 22:
+        raise AssertionError(f"more than 22 lines:\n{result.stderr}")
+
+
+def a_write_while_the_copy_is_kept_is_proven(machine):
+    _, finding = _finding(machine, "held", plan=False)
+    expect(finding["evidence"]["grade"], "proven", finding["evidence"]["because"])
+
+
+def a_host_that_waits_or_reads_or_writes_beside_the_copy_is_none(machine):
+    for which in ("waited", "read", "beside", "beside_rows", "pageable", "batch_at_once"):
+        _, report = _report(machine, which)
+        expect(report["findings"], [], which)
+
+
+def a_source_that_ordered_work_fills_is_none(machine):
+    for which in ("written_by_copy", "written_by_function", "waits_for_word"):
+        _, report = _report(machine, which)
+        expect(report["findings"], [], which)
+
+
+def write_combined_memory_is_not_read(machine):
+    _, report = _report(machine, "write_combined")
+    expect(report["findings"], [], "findings")
+
+
+def sources_are_left_alone_on_request(machine):
+    _, report = _report(machine, "refilled", "--no-host-writes")
+    expect(report["findings"], [], "findings")
+
+
+def a_session_keeps_what_the_host_wrote(machine):
+    _, finding = _finding(machine, "refilled")
+    again = json.loads(machine.cudadiag("report", "--json").stdout)
+    expect(again["findings"][0]["accesses"][1], finding["accesses"][1], "the host's access")
+    expect_in("code on the CPU", machine.cudadiag("report", "--html", "-").stdout, "page")

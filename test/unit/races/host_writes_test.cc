@@ -1,0 +1,244 @@
+// Changes of a copy's source, and which of them the host must have made.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "races/feed.h"
+#include "unit/session/area_builder.h"
+#include "wire/allocation.h"
+#include "wire/race_record.h"
+
+using namespace cudadiag;
+using races::Feed;
+using sass::Mode;
+namespace operation = wire::operation;
+namespace race = wire::race;
+using operation::Kind;
+
+namespace {
+
+constexpr std::uint64_t kHost = 0x7f0000000000, kDevice = 0x7f1000000000, kExec = 0x91;
+constexpr std::uint32_t kCopySite = 7, kWriter = 1, kReader = 2;
+
+// Two non-blocking streams, a pinned buffer and a device buffer; records are handed over as a ring would.
+struct Process {
+  Process() {
+    for (std::size_t i = 0; i < 2; ++i) {
+      area.live_stream(i);
+      wire::store(area.stream(i), wire::stream::kHandle, 0x100 + i);
+      wire::store(area.stream(i), wire::stream::kFlags, static_cast<std::uint32_t>(wire::stream::kNonBlocking));
+    }
+    wire::store(area.context(0), wire::context::kUid, 1);
+    made(kHost, wire::allocation::Kind::pinned), made(kDevice, wire::allocation::Kind::device);
+  }
+
+  static test::AreaShape shape() {
+    test::AreaShape shape;
+    shape.contexts = 1;
+    shape.streams = 2;
+    return shape;
+  }
+
+  std::byte* blank(Kind kind, std::uint32_t stream = operation::kNoStream) {
+    std::memset(bytes, 0, sizeof bytes);
+    wire::store(bytes, operation::kKind, static_cast<std::uint8_t>(kind));
+    wire::store(bytes, operation::kStream, static_cast<decltype(operation::kStream)::type>(stream));
+    wire::store(bytes, operation::kTicks, ++ticks);
+    return bytes;
+  }
+  void hand() { feed.record(bytes); }
+
+  void made(std::uint64_t address, wire::allocation::Kind kind) {
+    std::byte* record = blank(Kind::memory_made);
+    wire::store(record, race::kWord0, address);
+    wire::store(record, race::kWord1, std::uint64_t{1 << 20});
+    wire::store(record, race::kWord2, static_cast<std::uint64_t>(kind));
+    hand();
+  }
+  void copy(std::uint32_t stream, std::uint64_t to, std::uint64_t from, std::uint32_t count = 4096) {
+    std::byte* record = blank(Kind::copy, stream);
+    wire::store(record, operation::kSite, static_cast<decltype(operation::kSite)::type>(kCopySite));
+    wire::store(record, operation::kDestination, to);
+    wire::store(record, operation::kSource, from);
+    wire::store(record, operation::kBytes, count);
+    hand();
+  }
+  void watched_copy(std::uint64_t number = 1) {
+    wire::store(blank(Kind::source_watched), race::kWord0, number);
+    hand();
+    copy(0, kDevice, kHost);
+  }
+  void changed(std::uint16_t how = 0, std::uint64_t number = 1) {
+    std::byte* record = blank(Kind::source_changed);
+    wire::store(record, race::kWord0, number);
+    wire::store(record, race::kWord1, kHost + 16);
+    wire::store(record, race::kWord2, kHost + 80);
+    wire::store(record, race::kWord3, std::uint64_t{60});
+    wire::store(record, race::kOffset0, how);
+    hand();
+  }
+  void kernel(std::uint32_t stream, std::uint32_t function, std::uint64_t address) {
+    std::byte* record = blank(Kind::parameters);
+    wire::store(record, operation::kSite, static_cast<decltype(operation::kSite)::type>(function));
+    wire::store(record, race::kWord0, address);
+    hand();
+    blank(Kind::kernel, stream);
+    hand();
+  }
+  void order(Kind kind, std::uint32_t stream) {
+    blank(kind, stream);
+    hand();
+  }
+  void event(Kind kind, std::uint32_t stream) {
+    wire::store(blank(kind, stream), operation::kArgument, std::uint64_t{0xe1});
+    hand();
+  }
+  void host_waits(std::uint32_t stream) {
+    wire::store(blank(Kind::host_saw_stream, stream), race::kWord0, static_cast<std::uint64_t>(race::kAnyway));
+    hand();
+  }
+  // The host's writes among the races.
+  std::size_t found() const {
+    const auto races = feed.races();
+    return static_cast<std::size_t>(
+        std::count_if(races.begin(), races.end(), [](const session::Race& each) { return each.second.on_host; }));
+  }
+
+  test::AreaBuilder area{shape()};
+  std::uint64_t ticks = 0;
+  alignas(8) std::byte bytes[wire::area::kOperationSize];
+  Feed feed{area.bytes(), [](std::uint32_t function, std::uint32_t, const sass::LaunchWords&) {
+              return std::optional(function == kWriter ? Mode::write : Mode::read);
+            }};
+};
+
+}  // namespace
+
+TEST_CASE("a source that changed is the host's write") {
+  for (const std::uint16_t how : {std::uint16_t{0}, std::uint16_t{race::kWhileHeld | race::kSampled}}) {
+    Process p;
+    p.watched_copy();
+    CHECK_FALSE(p.feed.found_any());
+    p.changed(how);
+    REQUIRE(p.found() == 1);
+    CHECK(p.feed.found_any());
+    const session::Race race = p.feed.races().front();
+    CHECK(race.first.site == kCopySite);
+    CHECK((race.first.begin == kHost && race.first.end == kHost + 4096));
+    CHECK((race.second.begin == kHost + 16 && race.second.end == kHost + 80));
+    CHECK((race.changed == 60 && race.sampled == (how != 0) && race.second.exact == (how != 0)));
+    CHECK(race.address == kHost);
+  }
+}
+
+TEST_CASE("each call site is listed once, with its most certain change") {
+  Process p;
+  for (std::uint64_t number = 1; number < 4; ++number) p.watched_copy(number);
+  p.changed(0, 1), p.changed(race::kWhileHeld, 3), p.changed(0, 2);
+  REQUIRE(p.found() == 1);
+  CHECK(p.feed.races().front().times == 3);
+  CHECK(p.feed.races().front().second.exact);
+}
+
+TEST_CASE("a change of a copy that is not watched, or that is reported twice, says nothing") {
+  Process p;
+  p.changed();
+  p.watched_copy();
+  p.changed(0, 2);
+  CHECK(p.found() == 0);
+  p.changed(), p.changed();
+  CHECK(p.feed.races().front().times == 1);
+}
+
+TEST_CASE("earlier work that is ordered before the copy explains a change, unless it had finished by then") {
+  enum class Earlier { copy_to_it, copy_beside_it, writer, reader, host_function, wait_for_word, other_stream };
+  for (const Earlier earlier : {Earlier::copy_to_it, Earlier::copy_beside_it, Earlier::writer, Earlier::reader,
+                                Earlier::host_function, Earlier::wait_for_word, Earlier::other_stream}) {
+    for (const bool finished : {false, true}) {
+      for (const bool held : {false, true}) {
+        Process p;
+        const std::uint32_t stream = earlier == Earlier::other_stream ? 1 : 0;
+        if (earlier == Earlier::copy_to_it || earlier == Earlier::other_stream) p.copy(stream, kHost + 64, kDevice);
+        if (earlier == Earlier::copy_beside_it) p.copy(0, kHost + 4096, kDevice);
+        if (earlier == Earlier::writer) p.kernel(0, kWriter, kHost + 8192);
+        if (earlier == Earlier::reader) p.kernel(0, kReader, kHost);
+        if (earlier == Earlier::host_function) p.order(Kind::host_function, 0);
+        if (earlier == Earlier::wait_for_word) {
+          wire::store(p.blank(Kind::memory_operation, 0), operation::kMemoryOperation,
+                      static_cast<std::uint8_t>(operation::MemoryOperation::wait_equal));
+          p.hand();
+        }
+        if (earlier == Earlier::other_stream) p.event(Kind::event_record, 1), p.event(Kind::event_wait, 0);
+        if (finished) p.host_waits(stream);
+        p.watched_copy();
+        p.changed(held ? race::kWhileHeld : 0);
+        CAPTURE(static_cast<int>(earlier));
+        CAPTURE(finished);
+        CAPTURE(held);
+        CHECK(p.found() == (finished || held || earlier == Earlier::copy_beside_it ? 1 : 0));
+      }
+    }
+  }
+}
+
+TEST_CASE("an unordered operation that writes the source races itself, and explains the change") {
+  for (const bool before : {true, false}) {
+    for (const bool beside : {false, true}) {
+      Process p;
+      const std::uint64_t to = beside ? kHost + 4096 : kHost;
+      if (before) p.copy(1, to, kDevice + 8192);
+      p.watched_copy();
+      if (!before) p.copy(1, to, kDevice + 8192);
+      p.changed(race::kWhileHeld);
+      CHECK(p.found() == (beside ? 1 : 0));
+      CHECK(p.feed.races().size() == 1);
+    }
+  }
+}
+
+TEST_CASE("an operation that is ordered after the copy explains nothing") {
+  Process p;
+  p.watched_copy();
+  p.copy(0, kHost, kDevice);
+  p.changed();
+  CHECK(p.found() == 1);
+}
+
+TEST_CASE("a graph with a host function, or one that is not known, explains a change") {
+  for (const bool known : {false, true}) {
+    Process p;
+    if (known) {
+      std::byte* record = p.blank(Kind::graph_made);
+      wire::store(record, race::kWord0, kExec);
+      wire::store(record, race::kWord1, std::uint64_t{1});
+      p.hand();
+    }
+    wire::store(p.blank(Kind::graph, 0), operation::kArgument, kExec);
+    p.hand();
+    p.watched_copy();
+    p.changed();
+    CHECK(p.found() == (known ? 1 : 0));
+  }
+}
+
+TEST_CASE("nothing is concluded across a gap") {
+  Process p;
+  p.watched_copy();
+  p.feed.lost(1, p.ticks + 1);
+  p.made(kHost, wire::allocation::Kind::pinned);
+  p.changed();
+  CHECK(p.found() == 0);
+}
+
+TEST_CASE("a change without bytes is dropped") {
+  Process p;
+  p.watched_copy();
+  std::byte* record = p.blank(Kind::source_changed);
+  wire::store(record, race::kWord0, std::uint64_t{1});
+  wire::store(record, race::kWord1, kHost);
+  wire::store(record, race::kWord2, kHost);
+  wire::store(record, race::kWord3, ~std::uint64_t{0});
+  p.hand();
+  CHECK(p.found() == 0);
+}
