@@ -15,6 +15,7 @@
 #include "analyse/graphs/graph_nodes.h"
 #include "analyse/graphs/stale_pointers.h"
 #include "analyse/hangs/hang.h"
+#include "analyse/hangs/stalls.h"
 #include "analyse/reruns/reruns.h"
 #include "base/debug_log.h"
 #include "session/property.h"
@@ -177,6 +178,16 @@ bool may_have_given_up(const Session& session, const Process& process) {
                                         [](const Process& other) { return own_ending(other).bad; });
 }
 
+// A hang that the run ended with says more than the same one before.
+void add_stalls(const Session& session, const Process& process, Analysis& analysis) {
+  for (const session::Stall& stall : session.manifest.stalls) {
+    if (!is_of(stall, process)) continue;
+    const auto same = [&](const Failure& failure) { return is_same(stall, failure); };
+    if (std::any_of(analysis.failures.begin(), analysis.failures.end(), same)) continue;
+    if (auto failure = hang_again(process, stall)) analysis.failures.push_back(std::move(*failure));
+  }
+}
+
 void look_at(const Session& session, const Process& process, const SameLine& same_line, Analysis& analysis) {
   if (auto failure = first_failure(process)) analysis.failures.push_back(std::move(*failure));
   if (auto stale = stale_replay(process)) analysis.failures.push_back(std::move(*stale));
@@ -187,6 +198,7 @@ void look_at(const Session& session, const Process& process, const SameLine& sam
   if (may_have_given_up(session, process)) {
     if (auto failure = hang_until_end(process)) analysis.failures.push_back(std::move(*failure));
   }
+  add_stalls(session, process, analysis);
   CallFindings calls = failed_calls(process, end, same_line);
   std::move(calls.failures.begin(), calls.failures.end(), std::back_inserter(analysis.failures));
   std::move(calls.notes.begin(), calls.notes.end(), std::back_inserter(analysis.notes));

@@ -63,6 +63,7 @@ struct Standstill {
   std::uint32_t site = 0;                      // of that call
   const session::Operation* issues = nullptr;  // that it issues, where it does
   std::optional<StreamWait> wait{};            // what the first candidate waits for, where it does
+  const session::Stall* stall = nullptr;  // found while the program ran, which may have worked on; null: it was not
 };
 
 struct Failure {

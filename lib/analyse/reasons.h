@@ -29,6 +29,7 @@ class Reasons {
     clauses_.front().insert(0, text);
   }
 
+  const std::vector<std::string>& clauses() const { return clauses_; }
   bool empty() const { return clauses_.empty(); }
   std::string text() const { return joined(0); }
   // The clauses that were added to those of `before`; all of them if they do not begin as `before` does.

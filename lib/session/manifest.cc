@@ -231,6 +231,7 @@ std::string write_manifest(const Manifest& manifest) {
                    {"watch_by", manifest.watch_by},
                    {"ends", std::move(ends)},
                    {"hang", or_null(manifest.hang)},
+                   {"stalls", Json::parse(write_stalls(manifest.stalls))},
                    {"asked_to_end", manifest.asked_to_end},
                    {"ended_before_hang", manifest.ended_before_hang},
                    {"outlived_by", manifest.outlived_by},
@@ -265,6 +266,9 @@ base::Result<Manifest> parse_manifest(std::string_view text) {
   manifest.watch_by = text_of(document, "watch_by");
   manifest.input_read = bool_of(document, "input_read");
   manifest.hang = double_of(document, "hang");
+  if (const auto stalls = document.find("stalls"); stalls != document.end()) {
+    manifest.stalls = parse_stalls(stalls->dump(-1, ' ', true, Json::error_handler_t::replace));
+  }
   manifest.asked_to_end = bool_of(document, "asked_to_end");
   manifest.ended_before_hang = pids_of(document, "ended_before_hang");
   manifest.outlived_by = pids_of(document, "outlived_by");

@@ -30,6 +30,7 @@
 #include "base/result.h"
 #include "session/notes/deliveries.h"
 #include "session/notes/races.h"
+#include "session/notes/stalls.h"
 #include "session/pass_kind.h"
 #include "session/process_record.h"
 
@@ -129,6 +130,7 @@ struct Manifest {
   std::vector<CodeRule> code_rules;          // of equally specific ones the later holds
   std::vector<GpuProcess> gpu_processes;
   std::optional<double> hang;                 // seconds without progress after which it was ended
+  std::vector<Stall> stalls;                  // found while it ran, in this order
   bool asked_to_end = false;                  // somebody asked the launcher to end it: at the terminal, say
   std::set<std::uint32_t> ended_before_hang;  // pids of processes that were no more by then
   std::set<std::uint32_t> outlived_by;        // pids of processes that outlived the command and are no longer watched

@@ -85,20 +85,22 @@ const StreamWait* wait_at(const UnfinishedStream& stream, const session::Operati
   return found == stream.waits.end() ? nullptr : &*found;
 }
 
+// A stream's remaining work may contain nothing that can block, for example only an event record. One has a candidate.
+const UnfinishedStream& first_to_stand(const std::vector<const UnfinishedStream*>& streams) {
+  return **std::find_if(streams.begin(), streams.end(),
+                        [](const UnfinishedStream* stream) { return !stream->candidates.empty(); });
+}
+
 }  // namespace
 
-std::optional<Failure> hang(const session::Process& process, double seconds) {
-  const session::ProcessRecord& record = process.record;
-  if (record.state == wire::area::State::frozen) return std::nullopt;
-  const UnfinishedWork work = unfinished_work(record);
-  std::vector<const UnfinishedStream*> streams = standing_streams(work);
-  if (streams.empty()) streams = possible_streams(work);
+std::optional<Failure> hang_of(const session::Process& process, const std::vector<const UnfinishedStream*>& streams,
+                               const WaitingThread* waiting, double seconds) {
   Failure failure;
   failure.kind = Kind::hang;
   failure.process = &process;
   failure.hang = Standstill{};
   failure.hang->seconds = seconds;
-  const IssueOrder order(record);
+  const IssueOrder order(process.record);
   std::size_t operations = 0;
   std::uint32_t missing = 0;
   for (const UnfinishedStream* stream : streams) {
@@ -117,18 +119,26 @@ std::optional<Failure> hang(const session::Process& process, double seconds) {
     }
   }
   if (failure.candidates.empty()) return std::nullopt;
-  // A stream's remaining work may contain nothing that can block, for example only an event record.
-  const UnfinishedStream& first = **std::find_if(
-      streams.begin(), streams.end(), [](const UnfinishedStream* stream) { return !stream->candidates.empty(); });
-  if (const WaitingThread* waiting = who_waits(work, first)) {
+  if (waiting != nullptr) {
     failure.hang->thread = waiting->thread;
     failure.hang->site = waiting->site;
     failure.hang->issues = waiting->operation;
   }
+  const UnfinishedStream& first = first_to_stand(streams);
   const bool one = operations == 1 && missing == 0 && first.proven();
   failure.grade = one ? Grade::bracketed : Grade::inferred;
   failure.because = one ? because_one(first) : because_several(operations, streams, missing);
   return failure;
+}
+
+std::optional<Failure> hang(const session::Process& process, double seconds) {
+  if (process.record.state == wire::area::State::frozen) return std::nullopt;
+  const UnfinishedWork work = unfinished_work(process.record);
+  std::vector<const UnfinishedStream*> streams = standing_streams(work);
+  if (streams.empty()) streams = possible_streams(work);
+  const bool any = std::any_of(streams.begin(), streams.end(),
+                               [](const UnfinishedStream* stream) { return !stream->candidates.empty(); });
+  return any ? hang_of(process, streams, who_waits(work, first_to_stand(streams)), seconds) : std::nullopt;
 }
 
 bool in_collective(const Failure& hang) {

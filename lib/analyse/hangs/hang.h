@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "analyse/analysis.h"
 
@@ -9,6 +10,11 @@ namespace cudadiag::analyse {
 
 // `seconds`: how long there had been no progress. Empty if no work of the process is certainly unfinished.
 std::optional<Failure> hang(const session::Process& process, double seconds);
+
+// The same of some of its streams, whose operations together are the ones that do not end; the others may work.
+// `waiting`: the thread that waits for them; null: none does.
+std::optional<Failure> hang_of(const session::Process& process, const std::vector<const UnfinishedStream*>& streams,
+                               const WaitingThread* waiting, double seconds);
 
 // Whether all operations that can be running are collectives of several ranks.
 bool in_collective(const Failure& hang);

@@ -1,5 +1,7 @@
 #include "session/area/area_progress.h"
 
+#include <algorithm>
+
 #include "session/area/area_reader.h"
 #include "session/area/area_regions.h"
 #include "wire/hash.h"
@@ -45,6 +47,25 @@ std::uint64_t progress_digest(std::span<const std::byte> area) {
     if (const std::byte* marker = regions.marker(i)) add(wire::load_acquire(marker, wire::marker::kCompleted));
   }
   return digest;
+}
+
+std::vector<StreamProgress> stream_progress(std::span<const std::byte> area) {
+  if (!not_an_area(area).empty()) return {};
+  const AreaRegions regions(area);
+  std::vector<StreamProgress> streams(regions.count(Region::streams, wire::area::kStreamSize, kMostStreams));
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    const std::byte* entry = regions.region(Region::streams).data() + i * wire::area::kStreamSize;
+    if (wire::load_acquire(entry, wire::stream::kState) == 0) continue;
+    streams[i].created = std::max<std::uint64_t>(1, wire::load_acquire(entry, wire::stream::kCreated));
+    streams[i].completed = wire::load_acquire(entry, wire::stream::kHostCompleted);
+    if (const std::byte* marker = regions.marker(i)) {
+      streams[i].completed = std::max(streams[i].completed, wire::load_acquire(marker, wire::marker::kCompleted));
+    }
+    // After that: what is issued meanwhile is not missed.
+    streams[i].marked = wire::load_acquire(entry, wire::stream::kMarkerIssued);
+    streams[i].issued = wire::load_acquire(entry, wire::stream::kIssued);
+  }
+  return streams;
 }
 
 }  // namespace cudadiag::session

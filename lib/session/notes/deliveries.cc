@@ -193,7 +193,7 @@ DeliveredRace::Access race_access_of(const Json& object, const char* key) {
   return access;
 }
 
-DeliveredRace race_of(const Json& object) {
+DeliveredRace delivered_race(const Json& object) {
   const auto count = [&](const char* key) { return integer_of<std::uint64_t>(object, key).value_or(0); };
   return {race_access_of(object, "first"),
           race_access_of(object, "second"),
@@ -284,7 +284,7 @@ std::optional<Delivery> parse(std::string_view text) {
     return delivery;
   }
   if (delivery.kind == DeliveryKind::race) {
-    delivery.race = race_of(object);
+    delivery.race = delivered_race(object);
     return delivery;
   }
   if (delivery.kind == DeliveryKind::origin) {

@@ -1,0 +1,294 @@
+#include "analyse/hangs/stall_rule.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "analyse/hangs/hang.h"
+#include "analyse/hangs/stalls.h"
+#include "analyse/stream_history.h"
+
+namespace cudadiag::analyse {
+namespace {
+
+using session::Operation;
+using session::ProcessRecord;
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+// A call that has only just begun may be about to return.
+constexpr double kBegun = 0.1;  // seconds
+
+// The part of a device that runs one operation after another, if it is busy.
+enum class Engine { none, gpu, host };
+
+Engine engine_of(const Operation& operation) {
+  if (wire::operation::can_fault(operation.kind)) return Engine::gpu;
+  return operation.kind == wire::operation::Kind::host_function ? Engine::host : Engine::none;
+}
+
+double seconds_before(std::uint64_t ticks, const ProcessRecord& record) {
+  return record.seconds(record.clock_last) - record.seconds(ticks);
+}
+
+std::optional<std::uint32_t> device_of(const UnfinishedStream& stream, const ProcessRecord& record) {
+  const std::uint32_t context = stream.stream->context;
+  return context < record.contexts.size() ? std::optional(record.contexts[context].device) : std::nullopt;
+}
+
+std::vector<bool> reached(std::size_t from, const std::vector<std::vector<std::size_t>>& edges) {
+  std::vector<bool> seen(edges.size());
+  std::vector<std::size_t> open = {from};
+  while (!open.empty()) {
+    const std::size_t at = open.back();
+    open.pop_back();
+    for (const std::size_t next : edges[at]) {
+      if (!seen[next]) open.push_back(next);
+      seen[next] = true;
+    }
+  }
+  return seen;
+}
+
+}  // namespace
+
+// The streams of `work`, by their place there.
+struct StallRule::Graph {
+  const UnfinishedWork* work = nullptr;
+  const std::vector<Head>* heads = nullptr;
+  std::vector<double> deadlines;  // kNever: none is known
+  std::vector<bool> overdue;
+  std::vector<std::vector<std::size_t>> edges;  // the streams that each may wait for
+  std::vector<std::vector<bool>> reach;         // and those that these may wait for, and so on
+
+  std::size_t size() const { return deadlines.size(); }
+  const UnfinishedStream& stream(std::size_t place) const { return work->streams[place]; }
+  const Head& head(std::size_t place) const { return (*heads)[stream(place).index]; }
+  bool told(std::size_t place) const { return head(place).stall.has_value(); }
+  // Nothing that it may wait for works on.
+  bool stands(std::size_t place) const {
+    if (!overdue[place]) return false;
+    for (std::size_t other = 0; other < size(); ++other) {
+      if (reach[place][other] && !overdue[other]) return false;
+    }
+    return true;
+  }
+  // All that it may wait for also waits for it.
+  bool is_cause(std::size_t place) const {
+    for (std::size_t other = 0; other < size(); ++other) {
+      if (reach[place][other] && !reach[other][place]) return false;
+    }
+    return true;
+  }
+  bool moved_since(double time, std::uint32_t device, const ProcessRecord& record) const;
+  bool may_not_have_begun(std::size_t place, const ProcessRecord& record) const;
+};
+
+bool StallRule::Graph::moved_since(double time, std::uint32_t device, const ProcessRecord& record) const {
+  for (std::size_t i = 0; i < heads->size() && i < record.streams.size(); ++i) {
+    const std::uint32_t context = record.streams[i].context;
+    if (context < record.contexts.size() && record.contexts[context].device == device && (*heads)[i].moved > time) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// A GPU that is full, and the one thread for host functions, take what comes later when there is room again.
+bool StallRule::Graph::may_not_have_begun(std::size_t place, const ProcessRecord& record) const {
+  const Operation& operation = *stream(place).candidates.front();
+  const auto device = device_of(stream(place), record);
+  const Engine engine = engine_of(operation);
+  if (engine == Engine::none || !device) return false;
+  const auto age = [&](std::size_t of) { return std::pair(head(of).since, stream(of).candidates.front()->ticks); };
+  for (std::size_t other = 0; other < size(); ++other) {
+    const UnfinishedStream& older = stream(other);
+    if (other == place || older.candidates.empty() || device_of(older, record) != device) continue;
+    const bool waits = overdue[other] && !stands(other);
+    if (!older.proven() || waits || engine_of(*older.candidates.front()) != engine || age(other) >= age(place))
+      continue;
+    if (!overdue[other] || !moved_since(head(other).since, *device, record)) return true;
+  }
+  return false;
+}
+
+void StallRule::leave(Head& head, double now) {
+  const double took = now - head.since;
+  for (const std::uint32_t site : head.sites) {
+    double& longest = longest_[site];
+    longest = std::max(longest, took);
+  }
+  if (head.stall) ended_.push_back({*head.stall, took});
+  head.sites.clear();
+  head.stall.reset();
+  head.held_up = false;
+}
+
+bool StallRule::look(double now, const std::vector<session::StreamProgress>& streams) {
+  bool due = false;
+  double oldest_left = kNever;
+  heads_.resize(std::max(heads_.size(), streams.size()));
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    Head& head = heads_[i];
+    const session::StreamProgress& progress = streams[i];
+    const bool same = head.progress.created == progress.created;
+    const bool moved = same && progress.completed != head.progress.completed;
+    if (moved) head.moved = head.progress.busy() ? head.since : looked_;
+    if (!same) head.moved = -1;
+    const bool began = progress.busy() && (!same || moved || !head.progress.busy());
+    if (head.progress.busy() && (!same || moved || !progress.busy())) {
+      oldest_left = std::min(oldest_left, head.since);
+      leave(head, now);
+    }
+    if (began) {
+      head.since = now;
+      head.due = now + limit_ / kFarLonger;
+    }
+    if (began || !progress.busy()) head.marked.reset();
+    if (progress.certainly_busy() && !head.marked) {
+      head.marked = now;
+      head.due = std::min(head.due, now + limit_ / kFarLonger);
+    }
+    head.progress = progress;
+    due = due || (progress.busy() && now >= head.due);
+  }
+  looked_ = now;
+  // Those that came later may have begun only now.
+  for (Head& head : heads_) {
+    if (head.marked && head.since >= oldest_left) head.marked = now;
+  }
+  return due;
+}
+
+double StallRule::patience(std::uint32_t site) const {
+  const auto known = longest_.find(site);
+  return std::max(limit_, known == longest_.end() ? 0 : kFarLonger * known->second);
+}
+
+// Without a marker after it, it is certain to be unfinished since a thread waits for it.
+std::optional<double> StallRule::deadline(const UnfinishedWork& work, const UnfinishedStream& stream,
+                                          const ProcessRecord& record, double now) const {
+  const Head& head = heads_[stream.index];
+  if (!stream.proven() || stream.candidates.empty() || !is_at_head(stream)) return std::nullopt;
+  std::optional<double> free = head.marked;
+  for (const WaitingThread& waiting : work.threads) {
+    if (!free && waiting.stream == stream.index)
+      free = std::max(head.since, now - seconds_before(waiting.since, record));
+  }
+  if (!free) return std::nullopt;
+  // As if each took as long as it may.
+  for (const Operation* operation : stream.candidates) {
+    *free = std::max(*free, now - seconds_before(operation->ticks, record)) + patience(operation->site);
+  }
+  return *free + limit_ * stream.missing;
+}
+
+// Otherwise it has moved since the look.
+bool StallRule::is_at_head(const UnfinishedStream& stream) const {
+  const session::StreamProgress& seen = heads_[stream.index].progress;
+  return stream.completed == seen.completed && std::max<std::uint64_t>(1, stream.stream->created) == seen.created;
+}
+
+StallRule::Graph StallRule::graph_of(const UnfinishedWork& work, const ProcessRecord& record, double now) {
+  Graph graph;
+  graph.work = &work;
+  graph.heads = &heads_;
+  const std::size_t size = work.streams.size();
+  std::map<std::uint32_t, std::size_t> places;
+  for (std::size_t i = 0; i < size; ++i) places[work.streams[i].index] = i;
+  for (const UnfinishedStream& stream : work.streams) {
+    Head& head = heads_[stream.index];
+    head.sites.clear();
+    for (const Operation* operation : stream.candidates) {
+      if (is_at_head(stream)) head.sites.push_back(operation->site);
+    }
+    graph.deadlines.push_back(deadline(work, stream, record, now).value_or(kNever));
+    graph.overdue.push_back(head.stall.has_value() || now >= graph.deadlines.back());
+    std::vector<std::size_t>& edges = graph.edges.emplace_back();
+    std::vector<std::uint32_t> others = stream.streams_waited_for();
+    others.insert(others.end(), stream.behind.begin(), stream.behind.end());
+    for (const std::uint32_t other : others) {
+      if (const auto place = places.find(other); place != places.end()) edges.push_back(place->second);
+    }
+    for (std::size_t other = 0; stream.waits_for_any && other < size; ++other) {
+      if (work.streams[other].index != stream.index) edges.push_back(other);
+    }
+  }
+  for (std::size_t i = 0; i < size; ++i) graph.reach.push_back(reached(i, graph.edges));
+  return graph;
+}
+
+session::Stall StallRule::found(const session::Process& process, const Graph& graph,
+                                const std::vector<std::size_t>& places, double now) {
+  std::vector<const UnfinishedStream*> streams;
+  for (const std::size_t place : places) streams.push_back(&graph.stream(place));
+  const UnfinishedStream& first = *streams.front();
+  // Of threads that wait for it, directly or not, the one that waits for longest.
+  const WaitingThread* waiting = nullptr;
+  for (const WaitingThread& thread : graph.work->threads) {
+    bool waits =
+        !thread.stream && thread.thread->blocked.site != 0 && seconds_before(thread.since, process.record) > kBegun;
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+      const bool for_it = graph.stream(i).index == first.index || graph.reach[i][places.front()];
+      waits = waits || (thread.stream == graph.stream(i).index && for_it);
+    }
+    if (waits && (waiting == nullptr || thread.stream == first.index)) waiting = &thread;
+    if (waits && thread.stream == first.index) break;
+  }
+  Failure failure = *hang_of(process, streams, waiting, now - heads_[first.index].since);
+  const Operation& operation = *failure.candidates.front().operation;
+  const auto longest = longest_.find(operation.site);
+  failure.because.add(
+      operation.site_ordinal == 1 ? "it is the first call of its line"
+      : longest == longest_.end()
+          ? fmt::format("no earlier call of its line was seen to take {:.1f} s", limit_ / kFarLonger)
+          : fmt::format("the earlier calls of its line were seen to take {:.1f} s at most", longest->second));
+  return stall_of(failure);
+}
+
+std::vector<session::Stall> StallRule::judge(double now, const session::Process& process) {
+  std::vector<session::Stall> stalls;
+  const UnfinishedWork work = unfinished_work(process.record);
+  for (Head& head : heads_) {
+    // What has stood for long without a reason to report it is judged less and less often.
+    if (head.due <= now) head.due = head.stall ? kNever : now + std::max(limit_, now - head.since) / kFarLonger;
+  }
+  // A stream that the look did not show.
+  for (const UnfinishedStream& stream : work.streams) {
+    if (stream.index >= heads_.size()) return stalls;
+  }
+  const Graph graph = graph_of(work, process.record, now);
+  for (std::size_t place = 0; place < graph.size(); ++place) {
+    Head& head = heads_[graph.stream(place).index];
+    if (!graph.overdue[place] && graph.deadlines[place] != kNever) head.due = graph.deadlines[place];
+    if (graph.told(place) || !graph.overdue[place]) continue;
+    if (!graph.stands(place) || !graph.is_cause(place)) {
+      head.held_up = true;
+      continue;
+    }
+    if (std::exchange(head.held_up, false)) {
+      // It may have begun only now.
+      head.marked = now;
+      head.due = now + limit_ / kFarLonger;
+      continue;
+    }
+    // Streams that wait for each other stand for one reason.
+    std::vector<std::size_t> together = {place};
+    bool told = false;
+    for (std::size_t other = 0; other < graph.size(); ++other) {
+      if (other == place || !graph.reach[place][other]) continue;
+      together.push_back(other);
+      told = told || graph.told(other);
+    }
+    if (told || graph.stream(place).candidates.empty() || graph.may_not_have_begun(place, process.record)) continue;
+    stalls.push_back(found(process, graph, together, now));
+    head.stall = stalls_++;
+    head.due = kNever;
+  }
+  return stalls;
+}
+
+std::vector<StallRule::Ended> StallRule::take_ended() { return std::exchange(ended_, {}); }
+
+}  // namespace cudadiag::analyse
