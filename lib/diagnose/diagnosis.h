@@ -311,6 +311,9 @@ struct Finding {
   bool found_at_exit = false;        // by our probe before the end of process or context, not by a call of the program
   bool found_by_wait = false;        // by our wait for the operation, before any call of the program
   std::optional<double> standstill;  // of a hang: seconds without any progress
+  // The number of a hang that was found while the program ran, in Manifest::stalls.
+  std::optional<std::size_t> stall;
+  std::optional<double> ended_after;    // and seconds after which the operation ended by itself
   std::optional<session::Work> issues;  // for a hang: the kind of work, if the call's name is not known
   std::optional<WaitsFor> waits_for;    // of a hang: if the operation waits for something else
   std::string wait;                     // and that in words: "until the word at 0x7f40 equals 1; …"

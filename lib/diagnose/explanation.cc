@@ -135,6 +135,7 @@ class Gathering {
     if (report_.ranks && analyse::in_collective(failure)) {
       add_ranks(symptoms, *report_.ranks, report_.working_directory);
     }
+    symptoms.while_running = finding.stall.has_value();
     symptoms.asked_for_dump = asked_for_dump(session_.manifest);
     symptoms.line_in_dump = finding.device && finding.device->line > 0;
     const auto kind = failure.candidates.front().operation->kind;

@@ -28,6 +28,7 @@
 #include "diagnose/resolved_site.h"
 #include "diagnose/status.h"
 #include "diagnose/surroundings.h"
+#include "diagnose/words.h"
 #include "session/area/call_name.h"
 #include "session/notes/forks.h"
 
@@ -295,6 +296,7 @@ class FindingBuilder {
     finding_.name = finding_.runtime_name = "";
     finding_.title = "hang";
     finding_.text = "Work on the GPU did not end, and nothing else of the program's moved.";
+    if (hang.stall != nullptr) add_stall(*hang.stall);
     if (hang.thread != nullptr) {
       const session::Thread::Blocked& call = hang.thread->blocked;
       finding_.reported_api = session::visible_call(call);
@@ -305,6 +307,16 @@ class FindingBuilder {
     finding_.waits_for = hang.wait->what;
     finding_.write_queued = hang.wait->write != nullptr;
     finding_.wait = wait_text(process_, *hang.wait, symbolizer_, session_.manifest.working_directory);
+  }
+
+  void add_stall(const session::Stall& stall) {
+    const auto& stalls = session_.manifest.stalls;
+    finding_.stall = static_cast<std::size_t>(&stall - stalls.data());
+    finding_.ended_after = stall.ended_after;
+    finding_.text = "Work on the GPU did not end for far longer than usual, while the program ran.";
+    if (stall.ended_after) {
+      finding_.because.add(fmt::format("it ended by itself after {}", duration(*stall.ended_after)));
+    }
   }
 
   void relate_swallowed(const session::FailedCall& earlier) {

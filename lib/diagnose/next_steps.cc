@@ -69,7 +69,7 @@ std::vector<std::string> next_steps(const analyse::Failure& failure, const sessi
     case analyse::Kind::sync_error:
       return {refused_call(failure)};
     case analyse::Kind::hang:
-      if (asked_for_dump(manifest)) return {"look at what this operation waits for"};
+      if (asked_for_dump(manifest) || failure.hang->stall != nullptr) return {"look at what this operation waits for"};
       return {
           "look at what this operation waits for; for a kernel, --hang-dump or cudadiag bisect shows where its threads "
           "are"};

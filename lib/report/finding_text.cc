@@ -31,9 +31,9 @@ constexpr std::size_t kCandidatesNamed = 3;
 // The error, or how long there was no progress.
 std::string headline_at(const diagnose::Location& location, const diagnose::Finding& finding,
                         const std::string& directory) {
-  const std::string size = finding.standstill  ? fmt::format(" ({})", diagnose::duration(*finding.standstill))
-                           : finding.code != 0 ? fmt::format(" ({})", finding.code)
-                                               : "";
+  std::string size = finding.code != 0 ? fmt::format(" ({})", finding.code) : "";
+  if (finding.standstill) size = fmt::format(" ({})", diagnose::duration(*finding.standstill));
+  if (finding.ended_after) size = fmt::format(" ({}, then it ended)", diagnose::duration(*finding.ended_after));
   return fmt::format("{}{} in {}", base::printable(finding.title), size, diagnose::place(location, directory));
 }
 

@@ -285,6 +285,13 @@ Json of(const diagnose::CandidateLine& candidate) {
   return {{"location", of(candidate.location)}, {"launch", of(candidate.launch)}, {"because", candidate.because}};
 }
 
+Json hang(const diagnose::Finding& finding) {
+  if (!finding.standstill) return nullptr;
+  return {{"seconds", *finding.standstill},
+          {"while_running", finding.stall.has_value()},
+          {"ended_after", value_or_null(finding.ended_after)}};
+}
+
 Json of(const diagnose::Finding& finding) {
   const auto each = [](const auto& value) { return of(value); };
   return {
@@ -303,6 +310,7 @@ Json of(const diagnose::Finding& finding) {
       {"watched", array_of(finding.watched, each)},
       {"inputs", finding.inputs ? of(*finding.inputs) : Json(nullptr)},
       {"alone", finding.saved_launch ? of(*finding.saved_launch) : Json(nullptr)},
+      {"hang", hang(finding)},
       {"memory_use", finding.memory_use ? of(*finding.memory_use) : Json(nullptr)},
       {"overlap", finding.race && finding.race->overlap ? of(*finding.race->overlap) : Json(nullptr)},
       {"accesses", finding.race ? array_of(finding.race->accesses, each) : Json::array()},

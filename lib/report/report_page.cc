@@ -98,7 +98,7 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
     const bool runs = launch &&
                       (launch->operation == session::Work::kernel || launch->operation == session::Work::graph) &&
                       !analyse::is_collective(launch->kernel);
-    if (runs && first_rerun) {
+    if (runs && first_rerun && !report.findings.front().stall) {
       section.lines.push_back(base::printable(bisect() + "  # a rerun for the line of the kernel's threads"));
     }
     section.lines.push_back(base::printable(

@@ -14,9 +14,12 @@
 namespace cudadiag::supervise {
 namespace {
 
-enum class Life { runs, gone, stopped };
+bool hangs(const session::Process& process, double seconds) {
+  return process.record.state == wire::area::State::recording && analyse::hang(process, seconds).has_value();
+}
 
-// Stopped by a signal or held by a debugger; or gone, if its pid is also one of another pid namespace.
+}  // namespace
+
 Life life_of(std::uint32_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/status");
   Life life = Life::gone;
@@ -31,12 +34,6 @@ Life life_of(std::uint32_t pid) {
   }
   return life;
 }
-
-bool hangs(const session::Process& process, double seconds) {
-  return process.record.state == wire::area::State::recording && analyse::hang(process, seconds).has_value();
-}
-
-}  // namespace
 
 bool has_ended(std::uint32_t pid) { return life_of(pid) == Life::gone; }
 

@@ -31,6 +31,10 @@ class HangWatch {
   Clock::duration still_{};  // time seen without progress: a launcher that was stopped itself has seen none
 };
 
+// Stopped by a signal or held by a debugger; or gone, as a zombie is, and a pid of another pid namespace.
+enum class Life { runs, gone, stopped };
+Life life_of(std::uint32_t pid);
+
 // A zombie has, too.
 bool has_ended(std::uint32_t pid);
 

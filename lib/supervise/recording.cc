@@ -191,6 +191,16 @@ void Recording::read_hang(double seconds) {
   session_.manifest = manifest_;
 }
 
+void Recording::note_stalls(const StallNews& news) {
+  manifest_.stalls.insert(manifest_.stalls.end(), news.found.begin(), news.found.end());
+  for (const StallNews::Ended& ended : news.ended) manifest_.stalls.at(ended.stall).ended_after = ended.seconds;
+}
+
+void Recording::read_stalls(const StallNews& news) {
+  note_stalls(news);
+  read();
+}
+
 void Recording::note_failures(std::vector<base::Error> failures) {
   for (const base::Error& failure : failures) manifest_.notes.push_back(failure.what);
   failures_ = std::move(failures);

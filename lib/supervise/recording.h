@@ -17,6 +17,7 @@
 #include "session/session_writer.h"
 #include "supervise/full_log.h"
 #include "supervise/python_start.h"
+#include "supervise/stall_watch.h"
 
 namespace cudadiag::supervise {
 
@@ -91,6 +92,11 @@ class Recording {
   // Likewise; there has been no progress for that many seconds, and the target is about to be ended: its later actions
   // are not read.
   void read_hang(double seconds);
+
+  // Operations that do not end, and some of these that have ended; the session is what was recorded by now.
+  void read_stalls(const StallNews& news);
+  // Likewise, once the target has ended. Before note_end().
+  void note_stalls(const StallNews& news);
 
   // Before note_end().
   void note_failures(std::vector<base::Error> failures);

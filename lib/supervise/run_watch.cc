@@ -61,6 +61,15 @@ bool RunWatch::end_hanging(RunListener& listener) {
   return true;
 }
 
+void RunWatch::look_for_stalls(RunListener& listener, milliseconds& patience) {
+  if (onlookers_.stalls == nullptr) return;
+  patience = std::min(patience, onlookers_.stalls->interval());
+  const StallNews news = onlookers_.stalls->look();
+  if (news.empty()) return;
+  if (onlookers_.full_log != nullptr) onlookers_.full_log->catch_up();
+  listener.stalls(news);
+}
+
 void RunWatch::end_racing(RunListener& listener) {
   RaceWatch* races = onlookers_.stop_on_race;
   if (races == nullptr || !races->found_any() || target_.reap()) return;
@@ -83,6 +92,7 @@ void RunWatch::wait(const Onlookers& onlookers, RunListener& listener) {
     if (freeze == Freeze::ended) return;
     if (freeze == Freeze::reported) continue;
     if (hang_) patience = std::min(patience, hang_->interval());
+    look_for_stalls(listener, patience);
     if (end_hanging(listener)) return;
     if (const auto turn = listener.turns()) patience = std::min(patience, *turn);
     relay_.wait(static_cast<int>(patience.count()));

@@ -14,6 +14,7 @@
 #include "supervise/full_log.h"
 #include "supervise/hang_watch.h"
 #include "supervise/race_watch.h"
+#include "supervise/stall_watch.h"
 
 namespace cudadiag::supervise {
 
@@ -29,6 +30,8 @@ class RunListener {
   virtual bool froze() = 0;
   // The GPU has made no progress for that many seconds, and the target is about to be ended.
   virtual void hangs(double seconds) = 0;
+  // Operations do not end, or have ended after all; the target continues.
+  virtual void stalls(const StallNews& news) = 0;
   // Not even SIGKILL ends the target: it is stuck inside the GPU's driver, and is left running.
   virtual void cannot_end() = 0;
   // Two operations race, and the target is about to be ended.
@@ -43,6 +46,7 @@ struct Onlookers {
   FullLog* full_log = nullptr;
   launch::RunTraces* traces = nullptr;
   RaceWatch* stop_on_race = nullptr;  // the target is ended at the first race
+  StallWatch* stalls = nullptr;
 };
 
 class RunWatch {
@@ -74,6 +78,8 @@ class RunWatch {
   void end(RunListener& listener);
   // True: it hung, and was ended.
   bool end_hanging(RunListener& listener);
+  // `patience` is at most the time until the next look.
+  void look_for_stalls(RunListener& listener, std::chrono::milliseconds& patience);
   void end_racing(RunListener& listener);
 
   launch::Target& target_;

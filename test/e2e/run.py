@@ -35,6 +35,7 @@ import reruns
 import scarcity
 import sessions
 import shapes
+import stalls
 import survival
 import targets
 import tensors
@@ -47,7 +48,7 @@ import witnesses
 from harness import Machine, expect, expect_in
 
 ROOMS = (backward_passes, cases, command_line, documents, eager, ends, full_log, hangs, host_writes, isolation, lines, memory, nans, pages, processes,
-         python_package, races, recipes, replays, reruns, scarcity, sessions, shapes, survival, tensors, terminal, unasked, unrecorded, values,
+         python_package, races, recipes, replays, reruns, scarcity, sessions, shapes, stalls, survival, tensors, terminal, unasked, unrecorded, values,
          ways, witnesses)
 
 

@@ -49,6 +49,8 @@ void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
         {"--error-exitcode", "--on-failure", "--termination-log", "--end-on-failure"});
   add_number(command, "--hang-after", run->hang_after, 0.1, 1e7, "number from 0.1 to 10000000", "SECONDS",
              "end a run that makes no progress for this long, and report what it waits for");
+  add_number(command, "--hang-report", run->hang_report, 0.1, 1e7, "number from 0.1 to 10000000", "SECONDS",
+             "report an operation that does not end for this long, and continue");
   command->add_flag("--hang-dump", run->rerun.hang_dump, "then rerun it for a GPU core dump of the running kernels")
       ->needs(command->get_option("--hang-after"));
   group(command, "Recording", {"--watch", "--arm"});
@@ -56,7 +58,7 @@ void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
 
 // The help begins with the options that most users need.
 void group_options(CLI::App* command) {
-  group(command, "Hangs and races", {"--hang-dump", "--races", "--stop-on-race"});
+  group(command, "Hangs and races", {"--hang-report", "--hang-dump", "--races", "--stop-on-race"});
   group(command, kMainGroup, {"--output", "--quiet", "--verbose", "--rerun", "--hang-after", "--json"});
 }
 
@@ -66,7 +68,7 @@ int carry_out(CLI::App* command, RunOptions& options) {
   if (const std::string wrong = contradiction(*command, options); !wrong.empty()) return say(wrong), kOwnFailure;
   options.recording.code_rules = code_rules(*command);
   // Between two markers nothing is seen to move.
-  if (options.hang_after && command->count("--markers") == 0) {
+  if ((options.hang_after || options.hang_report) && command->count("--markers") == 0) {
     options.recording.record.markers = launch::Markers::dense;
   }
   return run(options);

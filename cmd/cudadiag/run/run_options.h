@@ -18,8 +18,9 @@ struct RunOptions {
   supervise::RecordingOptions recording;
   report::Verbosity verbosity = report::Verbosity::normal;
   std::optional<int> error_exit_status;
-  std::string json;                  // file to write the report to as well
-  std::optional<double> hang_after;  // seconds without progress after which the run is ended
+  std::string json;                   // file to write the report to as well
+  std::optional<double> hang_after;   // seconds without progress after which the run is ended
+  std::optional<double> hang_report;  // seconds after which an operation is reported that does not end
   RerunMode rerun_mode = RerunMode::ask;
   supervise::RerunOptions rerun;
   std::string arm;  // a session whose suspects this run waits for

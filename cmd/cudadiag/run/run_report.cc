@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analyse/degraded.h"
+#include "diagnose/facts/place.h"
 #include "diagnose/surroundings.h"
 #include "diagnose/words.h"
 #include "run/silence.h"
@@ -52,7 +53,13 @@ void RunReport::tell(diagnose::Diagnosis report) {
     options.suggest_rerun = false;
   }
   write_error_text(report::write_text(report, options));
-  for (const diagnose::Finding& finding : report.findings) told_.insert(finding.pid);
+  for (const diagnose::Finding& finding : report.findings) {
+    if (finding.stall) {
+      told_stalls_[*finding.stall] = diagnose::place(finding.location, report.working_directory);
+    } else {
+      told_.insert(finding.pid);
+    }
+  }
   if (!report.findings.empty()) findings_ = true;
   sinks_.tell(report);
 }
@@ -77,6 +84,35 @@ void RunReport::report_hang(double seconds) {
   const diagnose::Diagnosis report = untold();
   if (recording_.writer() != nullptr) tell(recording_.store());
   tell(report);
+}
+
+void RunReport::report_stalls(const supervise::StallNews& news) {
+  recording_.read_stalls(news);
+  tell_ended(news);
+  if (news.found.empty()) return;
+  diagnose::Diagnosis report = untold();
+  diagnose::keep_findings(report, [](const diagnose::Finding& finding) { return finding.stall.has_value(); });
+  if (recording_.writer() != nullptr) tell(recording_.store());
+  tell(report);
+}
+
+void RunReport::note_stalls(const supervise::StallNews& news) {
+  recording_.note_stalls(news);
+  tell_ended(news);
+}
+
+void RunReport::tell_ended(const supervise::StallNews& news) const {
+  if (options_.verbosity == report::Verbosity::quiet) return;
+  for (const supervise::StallNews::Ended& ended : news.ended) {
+    const auto place = told_stalls_.find(ended.stall);
+    if (place == told_stalls_.end()) continue;
+    say(fmt::format("the operation at {} ended by itself after {}", place->second, diagnose::duration(ended.seconds)));
+  }
+}
+
+bool RunReport::was_told(const diagnose::Finding& finding) const {
+  if (finding.race) return false;
+  return finding.stall ? told_stalls_.contains(*finding.stall) : told_.contains(finding.pid);
 }
 
 bool RunReport::is_clean() {
@@ -112,10 +148,9 @@ void RunReport::finish(const supervise::RunEnd& end) {
 }
 
 void RunReport::tell_rest() {
-  if (told_.empty()) return tell(report());
-  const auto is_new = [&](const diagnose::Finding& finding) { return finding.race || !told_.contains(finding.pid); };
+  if (told_.empty() && told_stalls_.empty()) return tell(report());
   const auto& findings = report().findings;
-  if (std::none_of(findings.begin(), findings.end(), is_new)) return;
+  if (std::all_of(findings.begin(), findings.end(), [&](const auto& finding) { return was_told(finding); })) return;
   tell(untold());
 }
 
@@ -153,7 +188,7 @@ void RunReport::tell_removed() const {
 }
 
 std::string RunReport::no_longer_sought() const {
-  const bool hangs = options_.hang_after.has_value(), races = recording_.races().has_value();
+  const bool hangs = options_.hang_after || options_.hang_report, races = recording_.races().has_value();
   if (!hangs && !races) return "";
   return fmt::format("; {}{}{} are no longer looked for", hangs ? "hangs" : "", hangs && races ? " and " : "",
                      races ? "races" : "");
@@ -161,8 +196,7 @@ std::string RunReport::no_longer_sought() const {
 
 diagnose::Diagnosis RunReport::untold() {
   diagnose::Diagnosis rest = report();
-  diagnose::keep_findings(
-      rest, [&](const diagnose::Finding& finding) { return finding.race || !told_.contains(finding.pid); });
+  diagnose::keep_findings(rest, [&](const diagnose::Finding& finding) { return !was_told(finding); });
   return rest;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,6 +22,10 @@ class RunReport {
   void report_freeze();
   // The target is about to be ended, because there has been no progress for that many seconds.
   void report_hang(double seconds);
+  // Operations do not end, or have ended after all. The target continues.
+  void report_stalls(const supervise::StallNews& news);
+  // Likewise, once the target has ended. Before finish().
+  void note_stalls(const supervise::StallNews& news);
   // The target has ended: finishes the session and reports what was not reported before.
   void finish(const supervise::RunEnd& end);
 
@@ -35,8 +40,10 @@ class RunReport {
  private:
   // Says once that something could not be stored.
   void tell(const supervise::Stored& stored) const;
+  void tell_ended(const supervise::StallNews& news) const;
   // Prints what has not been printed before.
   void tell(diagnose::Diagnosis report);
+  bool was_told(const diagnose::Finding& finding) const;
   // The diagnosis without the processes whose failure was reported.
   diagnose::Diagnosis untold();
   // There is nothing to find in the session.
@@ -52,7 +59,8 @@ class RunReport {
   supervise::Recording& recording_;
   const RunOptions& options_;
   FailureSinks sinks_;
-  std::set<std::uint32_t> told_;  // processes whose failure has been reported
+  std::set<std::uint32_t> told_;                    // processes whose failure has been reported
+  std::map<std::size_t, std::string> told_stalls_;  // by number: the place that was reported
   bool findings_ = false;
   bool open_pairs_ = false;
 };

@@ -89,6 +89,10 @@ class RunSpeech : public supervise::RunListener {
     say("no progress for " + diagnose::duration(seconds) + ": ending the program");
     guarded([&] { report_.report_hang(seconds); });
   }
+  void stalls(const supervise::StallNews& news) override {
+    begin_on_own_row();
+    guarded([&] { report_.report_stalls(news); });
+  }
   void cannot_end() override { say("cannot end the program: it is stuck in the GPU driver. Leaving it running"); }
   void races() override {
     begin_on_own_row();
@@ -144,6 +148,7 @@ class WatchedRun {
   void finish() {
     begin_on_own_row();
     if (full_log_) guarded([&] { recording_.note_failures(full_log_->finish()); });
+    if (stalls_) guarded([&] { report_->note_stalls(stalls_->finish()); });
     if (races_) guarded([&] { recording_.add_races(races_->finish()); });
     recording_.note_input(input_.was_read());
     guarded([&] { recording_.take_own_dump(*relay_); });
@@ -176,11 +181,14 @@ class WatchedRun {
     full_log_ = keep_full_log();
     recording_.use_full_log(full_log_.get());
     RunSpeech speech(recording_, *report_, options_);
-    if (options_.hang_after && recording_.arena() == nullptr) {
-      say("--hang-after does nothing here, as there is no memory to watch the program by");
+    if ((options_.hang_after || options_.hang_report) && recording_.arena() == nullptr) {
+      say(std::string(options_.hang_after ? "--hang-after" : "--hang-report") +
+          " does nothing here, as there is no memory to watch the program by");
+    } else if (options_.hang_report) {
+      stalls_.emplace(*recording_.arena(), *options_.hang_report);
     }
     watch_->wait({options_.hang_after, full_log_.get(), traces_ ? &*traces_ : nullptr,
-                  options_.stop_on_race ? races_.get() : nullptr},
+                  options_.stop_on_race ? races_.get() : nullptr, stalls_ ? &*stalls_ : nullptr},
                  speech);
   }
 
@@ -216,6 +224,7 @@ class WatchedRun {
   std::optional<supervise::RunWatch> watch_;
   std::unique_ptr<supervise::RaceWatch> races_;
   std::unique_ptr<supervise::FullLog> full_log_;
+  std::optional<supervise::StallWatch> stalls_;
   std::vector<std::uint32_t> outliving_;
 };
 

@@ -66,7 +66,7 @@ struct StallRule::Graph {
   const UnfinishedStream& stream(std::size_t place) const { return work->streams[place]; }
   const Head& head(std::size_t place) const { return (*heads)[stream(place).index]; }
   bool told(std::size_t place) const { return head(place).stall.has_value(); }
-  // Nothing that it may wait for works on.
+  // It is overdue, and so is all that it may wait for.
   bool stands(std::size_t place) const {
     if (!overdue[place]) return false;
     for (std::size_t other = 0; other < size(); ++other) {
@@ -224,7 +224,7 @@ session::Stall StallRule::found(const session::Process& process, const Graph& gr
   std::vector<const UnfinishedStream*> streams;
   for (const std::size_t place : places) streams.push_back(&graph.stream(place));
   const UnfinishedStream& first = *streams.front();
-  // Of threads that wait for it, directly or not, the one that waits for longest.
+  // The thread that waits longest for it, directly or not.
   const WaitingThread* waiting = nullptr;
   for (const WaitingThread& thread : graph.work->threads) {
     bool waits =
@@ -251,7 +251,7 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
   std::vector<session::Stall> stalls;
   const UnfinishedWork work = unfinished_work(process.record);
   for (Head& head : heads_) {
-    // What has stood for long without a reason to report it is judged less and less often.
+    // The longer work stands without a reason to report it, the less often it is judged.
     if (head.due <= now) head.due = head.stall ? kNever : now + std::max(limit_, now - head.since) / kFarLonger;
   }
   // A stream that the look did not show.

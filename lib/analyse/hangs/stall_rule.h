@@ -59,7 +59,7 @@ class StallRule {
   };
   struct Graph;
 
-  // What is at the head has finished, or its stream is gone.
+  // The work at the head has finished, or its stream is gone.
   void leave(Head& head, double now);
   double patience(std::uint32_t site) const;
   bool is_at_head(const UnfinishedStream& stream) const;

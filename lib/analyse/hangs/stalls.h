@@ -8,7 +8,7 @@
 
 namespace cudadiag::analyse {
 
-// Of a hang that was found while the process ran.
+// The copy of a hang that was found while the process ran.
 session::Stall stall_of(const Failure& hang);
 
 // The hang again, of the same process as it is read later. `stall` outlives the result. Empty if the stall does not fit

@@ -63,6 +63,8 @@ void add_way_to_threads(const Symptoms& symptoms, Facts& facts) {
     facts.add("way", "the GPU core dump has it");
   } else if (symptoms.asked_for_dump) {
     facts.add("way", "no GPU core dump shows it; run it without cudadiag, and ask cuda-gdb -p PID when it hangs");
+  } else if (symptoms.while_running) {
+    facts.add("way", "--hang-after SECONDS with --hang-dump shows it");
   } else {
     facts.add("way", "--hang-dump, or cudadiag bisect, shows it");
   }

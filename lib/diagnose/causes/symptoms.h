@@ -66,6 +66,7 @@ struct Symptoms {
   std::string wait;                     // that in words: "until the word at 0x7f40 equals 1; …"
   bool write_queued = false;            // a stream has the write of that value before it
   bool asked_for_dump = false;          // a rerun for a GPU core dump was made
+  bool while_running = false;           // the program was not ended for it
   bool line_in_dump = false;            // and it shows where threads of the operation's kernel are
   std::optional<std::uint32_t> device;  // that the operation ran on
   // For a hang in a collective of several ranks, if their calls are known.

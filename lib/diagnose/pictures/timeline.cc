@@ -157,6 +157,8 @@ class TimelineBuilder {
 std::optional<Timeline> timeline_of(const analyse::Failure& failure, symbolize::Symbolizer& symbolizer) {
   const bool of_operation = analyse::is_asynchronous(failure.kind) || failure.kind == analyse::Kind::hang;
   if (!of_operation || failure.candidates.empty()) return std::nullopt;
+  // The record is of a later time, when that operation may have ended.
+  if (failure.hang && failure.hang->stall != nullptr) return std::nullopt;
   return TimelineBuilder(failure, symbolizer).build();
 }
 

@@ -64,8 +64,9 @@ class FindingArticle {
       html += fmt::format("<span class=\"badge\">{} ({})</span>", name, finding_.code);
     }
     if (finding_.standstill) {
-      html += fmt::format("<span class=\"badge\">no progress for {}</span>",
-                          markup_.text(diagnose::duration(*finding_.standstill)));
+      const char* what = !finding_.stall ? "no progress for" : finding_.ended_after ? "ended after" : "unfinished for";
+      html += fmt::format("<span class=\"badge\">{} {}</span>", what,
+                          markup_.text(diagnose::duration(finding_.ended_after.value_or(*finding_.standstill))));
     }
     if (const std::string who = processes(); !who.empty()) html += "<span class=\"badge\">" + who + "</span>";
     return "<p class=\"badges\">" + html + "</p>\n";

@@ -1,0 +1,99 @@
+#include "supervise/stall_watch.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "analyse/hangs/stall_rule.h"
+#include "session/area/area_progress.h"
+#include "session/area/area_reader.h"
+#include "session/session_reader.h"
+#include "supervise/hang_watch.h"
+#include "wire/area.h"
+#include "wire/clock.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+// Short enough for its times to be good, long enough to cost nothing.
+std::chrono::milliseconds interval_for(double seconds) {
+  return std::chrono::milliseconds(std::clamp(static_cast<int>(seconds * 50), 10, 250));
+}
+
+}  // namespace
+
+struct StallWatch::Watched {
+  Watched(const launch::Arena& arena, std::size_t index, double seconds) : area(arena, index), rule(seconds) {}
+
+  bool records() const {
+    return !area.bytes().empty() && wire::load_acquire(area.bytes().data(), wire::area::kState) ==
+                                        static_cast<std::uint32_t>(wire::area::State::recording);
+  }
+
+  launch::LiveArea area;
+  analyse::StallRule rule;
+  double clock = 0;                  // seconds for which it was seen to run
+  std::vector<std::size_t> numbers;  // of its stalls among all
+};
+
+StallWatch::StallWatch(const launch::Arena& arena, double seconds)
+    : arena_(arena), seconds_(seconds), interval_(interval_for(seconds)), last_(Clock::now()) {}
+
+StallWatch::~StallWatch() = default;
+
+void StallWatch::take_ended(Watched& process, StallNews& news) const {
+  for (const auto& ended : process.rule.take_ended()) {
+    news.ended.push_back({process.numbers[ended.stall], ended.seconds});
+  }
+}
+
+void StallWatch::look_at(Watched& process, double passed, StallNews& news) {
+  if (!process.records()) return;
+  const auto bytes = process.area.bytes();
+  const std::uint32_t pid = wire::load(bytes.data(), wire::area::kPid);
+  const auto streams = session::stream_progress(bytes);
+  const bool works = std::any_of(streams.begin(), streams.end(), [](const auto& stream) { return stream.busy(); });
+  // The GPU does not stop with the program, but what it waits for may.
+  const Life life = works ? life_of(pid) : Life::runs;
+  if (life == Life::gone) return;
+  if (life == Life::runs) process.clock += passed;
+  const bool due = process.rule.look(process.clock, streams);
+  take_ended(process, news);
+  if (!due || life != Life::runs) return;
+  session::AreaContents contents = session::read_area(bytes, wire::ClockReading::now());
+  if (!contents.error.empty()) return;
+  const session::Process picture = session::describe_process(std::move(contents.record), {});
+  for (session::Stall& stall : process.rule.judge(process.clock, picture)) {
+    process.numbers.push_back(found_++);
+    news.found.push_back(std::move(stall));
+  }
+}
+
+StallNews StallWatch::look() {
+  StallNews news;
+  const Clock::time_point now = Clock::now();
+  const Clock::duration passed = now - last_;
+  if (passed < interval_) return news;
+  last_ = now;
+  while (processes_.size() < arena_.claimed()) {
+    processes_.push_back(std::make_unique<Watched>(arena_, processes_.size(), seconds_));
+  }
+  // A launcher that was stopped itself has seen nothing of that time.
+  const std::chrono::duration<double> seen = std::min<Clock::duration>(passed, 2 * interval_);
+  for (const auto& process : processes_) look_at(*process, seen.count(), news);
+  return news;
+}
+
+StallNews StallWatch::finish() {
+  StallNews news;
+  const std::chrono::duration<double> passed = std::min<Clock::duration>(Clock::now() - last_, 2 * interval_);
+  for (const auto& process : processes_) {
+    if (process->numbers.empty()) continue;
+    process->clock += passed.count();
+    process->rule.look(process->clock, session::stream_progress(process->area.bytes()));
+    take_ended(*process, news);
+  }
+  return news;
+}
+
+}  // namespace cudadiag::supervise

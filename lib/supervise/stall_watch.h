@@ -1,0 +1,55 @@
+// Finds operations that do not end while the program runs (`--hang-report`). Reads the program's area of the shared
+// memory, and nothing else: a few words of each stream at every look, the records when something has stood for long.
+// In doubt it finds nothing. Used on the launcher's main thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "launch/arena.h"
+#include "session/notes/stalls.h"
+
+namespace cudadiag::supervise {
+
+struct StallNews {
+  std::vector<session::Stall> found;
+  struct Ended {
+    std::size_t stall = 0;  // its number among all that were found
+    double seconds = 0;     // after which it ended
+  };
+  std::vector<Ended> ended;
+  bool empty() const { return found.empty() && ended.empty(); }
+};
+
+class StallWatch {
+ public:
+  StallWatch(const launch::Arena& arena, double seconds);
+  ~StallWatch();
+  StallWatch(const StallWatch&) = delete;
+  StallWatch& operator=(const StallWatch&) = delete;
+
+  // Looks, at most every interval().
+  StallNews look();
+  // How long to wait between two looks.
+  std::chrono::milliseconds interval() const { return interval_; }
+  // The program has ended: what has ended with it, or since the last look.
+  StallNews finish();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Watched;
+
+  void look_at(Watched& process, double passed, StallNews& news);
+  void take_ended(Watched& process, StallNews& news) const;
+
+  const launch::Arena& arena_;
+  const double seconds_;
+  const std::chrono::milliseconds interval_;
+  Clock::time_point last_;
+  std::vector<std::unique_ptr<Watched>> processes_;  // by area
+  std::size_t found_ = 0;
+};
+
+}  // namespace cudadiag::supervise

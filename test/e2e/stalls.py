@@ -1,0 +1,129 @@
+"""Work that stands while the program runs: what --hang-report says of it, and of what is ordinary."""
+
+import json
+import pathlib
+import select
+import signal
+
+from hangs import _kept_waiting, _line, _place, _until, stuck
+from harness import expect, expect_in
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent / "targets/stalls.cc"
+HOLD = "hold kernel=_Z4spinPiy until=notify"
+CAUSES = {"twice": "value-never-written", "beside": "kernel-does-not-end", "events": "kernel-does-not-end",
+          "copy": "kernel-does-not-end"}
+
+
+def _mark(text):
+    lines = SOURCE.read_text().splitlines()
+    return str(SOURCE), 1 + next(i for i, line in enumerate(lines) if line.endswith("// " + text))
+
+
+def _start(machine, shape, *options):
+    machine.plan(HOLD)
+    report = machine.folder / f"{shape}.json"
+    return machine.start(*machine.command("run", "--rerun=never", "--json", report, *options, "--",
+                                          machine.build / "targets/stalls", shape)), report
+
+
+def _read_until(stream, text):
+    told = ""
+    while text not in told:
+        line = stream.readline()
+        expect(bool(line), True, f"whether {text!r} follows {told!r}")
+        told += line
+    return told
+
+
+def _let_continue(run):
+    run.stdin.write("\n")
+    run.stdin.flush()
+
+
+def _end(run):
+    """The rest of what it says; communicate() would lose what was read ahead."""
+    run.stdin.close()
+    out, err = run.stdout.read(), run.stderr.read()
+    run.wait()
+    expect((run.returncode, out.splitlines()[-1:]), (0, ["done"]), "how it ended, with " + err)
+    return err
+
+
+def stalled_operation_is_reported_once_and_the_program_continues(machine):
+    for shape, cause in CAUSES.items():
+        run, file = _start(machine, shape, "--hang-report", "0.3")
+        told = _read_until(run.stderr, "cudadiag: hang (")
+        expect(run.poll(), None, "status while it is reported")
+        for _ in range(2):
+            _let_continue(run)
+        told += _end(run)
+        expect(told.count("cudadiag: hang ("), 1, f"{shape}: reports in {told}")
+        where = f"stalls.cc:{_mark('TRUE LINE ' + shape)[1]}"
+        expect_in(where, told.splitlines()[0], "first line")
+        expect_in("cudadiag: the operation at ", told, "that it ended")
+        for found in (json.loads(file.read_text()), machine.report()):
+            expect((found["verdict"], len(found["findings"])), ("cuda_failure", 1), f"{shape}: findings")
+            finding = found["findings"][0]
+            expect((finding["kind"], finding["evidence"]["grade"]), ("hang", "bracketed"), "kind")
+            expect(_place(finding["location"]), _mark("TRUE LINE " + shape), f"{shape}: true line")
+            waits = finding["reported_at"] and _place(finding["reported_at"])
+            expect(waits, None if shape == "beside" else _mark("WAITS " + shape), f"{shape}: line that waits")
+            expect(finding["cause"]["id"], cause, f"{shape}: cause")
+            hang = finding["hang"]
+            expect((hang["while_running"], hang["seconds"] < hang["ended_after"]), (True, True), str(hang))
+            expect_in("it ended by itself after ", finding["evidence"]["because"], shape)
+
+
+def operation_that_ends_in_time_is_not_reported(machine):
+    for shape in ("events", "copy"):
+        run, file = _start(machine, shape, "--hang-report", "60")
+        _until(machine, run, _kept_waiting)
+        _let_continue(run)
+        expect(_end(run), "", f"{shape}: what is said")
+        expect(json.loads(file.read_text())["findings"], [], "findings")
+
+
+def line_that_took_long_before_may_take_long_again(machine):
+    run, file = _start(machine, "twice", "--hang-report", "0.2")
+    told = _read_until(run.stderr, "cudadiag: hang (")
+    seconds = 1.5
+    _until(machine, run, lambda process: (process["idle_seconds"] or 0) > seconds)
+    _let_continue(run)
+    told += _read_until(run.stderr, "ended by itself after ")
+    _until(machine, run, lambda process: 0.5 < (process["idle_seconds"] or 0) < seconds)
+    _let_continue(run)
+    told += _end(run)
+    expect(told.count("cudadiag: hang ("), 1, "reports in " + told)
+    expect(len(json.loads(file.read_text())["findings"]), 1, "findings")
+
+
+def quiet_report_of_a_stall_is_one_line(machine):
+    run, _ = _start(machine, "events", "--hang-report", "0.2", "-q")
+    told = _read_until(run.stderr, "hang")
+    _let_continue(run)
+    told += _end(run)
+    expect((told.count("\n"), "stalls.cc:" in told), (1, True), told)
+
+
+def stall_that_lasts_is_ended_as_the_same_hang(machine):
+    report = machine.folder / "report.json"
+    result = machine.run(*stuck(machine, "kernel"),
+                         options=["--hang-report", "0.2", "--hang-after", "1.5", "--json", report])
+    expect(result.returncode, -signal.SIGTERM, "status, with " + result.stderr)
+    expect(result.stderr.count("cudadiag: hang ("), 2, "reports in " + result.stderr)
+    (finding,) = json.loads(report.read_text())["findings"]
+    expect(_place(finding["location"]), _line("TRUE LINE kernel"), "true line")
+    expect((finding["hang"]["while_running"], finding["hang"]["ended_after"]), (False, None), "how it ended")
+
+
+def stopped_program_has_no_stall(machine):
+    run = machine.start(*machine.command("run", "--rerun=never", "--hang-report", "0.8", "--",
+                                         *stuck(machine, "stopped")))
+    status = _until(machine, run, lambda process: (process["idle_seconds"] or 0) > 2)
+    expect(select.select([run.stderr], [], [], 0)[0], [], "whether anything is said while it is stopped")
+    pid = status["processes"][0]["pid"]
+    machine.plain("kill", "-CONT", str(pid))
+    expect_in("hang (", _read_until(run.stderr, "cudadiag: hang ("), "what is said once it continues")
+    run.kill()
+    machine.plain("kill", "-KILL", str(pid))
+    run.communicate()
