@@ -143,6 +143,37 @@ TEST_CASE("a stream that waits for the event of one that works is ordinary") {
   }
 }
 
+TEST_CASE("a stream whose value another one is to write is explained by that one") {
+  Live run;
+  const auto waits = run.own_stream(), writes = run.own_stream();
+  run.begin(waits, op::Kind::memory_operation, 0xa0).memory_operation = op::MemoryOperation::wait_equal;
+  run.begin(writes);
+  run.begin(writes, op::Kind::memory_operation, 0xa0).memory_operation = op::MemoryOperation::write;
+  const auto found = run.until(20);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].operations.size() == 1);
+  CHECK(found[0].operations.front().stream == writes);
+}
+
+TEST_CASE("streams that may wait for each other are ordinary while one of them moves") {
+  Live run;
+  const auto first = run.own_stream(), second = run.own_stream();
+  // Where these events were recorded is not known.
+  run.process.record.events_unseen = 1;
+  run.begin(first, op::Kind::event_wait, 0xe0);
+  for (int i = 0; i < 10; ++i) run.begin(second, op::Kind::event_wait, 0xe1);
+  for (int i = 1; i < 10; ++i) {
+    CHECK(run.count(2 * i) == 0);
+    run.end(second);
+  }
+  SUBCASE("and stand together when none does") {
+    const auto found = run.until(40);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].operations.size() == 2);
+    CHECK(!found[0].certain);
+  }
+}
+
 TEST_CASE("a kernel behind a long one on a full GPU is ordinary") {
   Live run;
   const auto first = run.own_stream(), second = run.own_stream();
@@ -173,6 +204,24 @@ TEST_CASE("a kernel behind a long one on a full GPU is ordinary") {
     }
     CHECK(found == 2);
   }
+}
+
+TEST_CASE("a kernel behind a long one of a slow line is ordinary, even if others end beside that one") {
+  Live run;
+  const auto first = run.own_stream(), second = run.own_stream(), third = run.own_stream();
+  run.begin(first);
+  run.count(20);
+  run.end(first);
+  run.begin(first);
+  run.until(20.2);
+  run.begin(second);
+  std::size_t found = 0;
+  for (int i = 1; i < 100; ++i) {
+    run.begin(third);
+    found += run.count(20.2 + 0.2 * i);
+    run.end(third);
+  }
+  CHECK(found == 0);
 }
 
 TEST_CASE("a kernel's time begins when an older one has left the GPU to it") {
