@@ -19,7 +19,17 @@ except ImportError:
     print("skipped: no Python package jsonschema")
     sys.exit(77)
 
-PRINT_SAMPLES, SCHEMA = sys.argv.pop(1), json.loads(pathlib.Path(sys.argv.pop(1)).read_text())
+
+
+def without_repeats(pairs):
+    """A member that is given twice would hide the first one."""
+    members = dict(pairs)
+    assert len(members) == len(pairs), [name for name, _ in pairs]
+    return members
+
+
+PRINT_SAMPLES = sys.argv.pop(1)
+SCHEMA = json.loads(pathlib.Path(sys.argv.pop(1)).read_text(), object_pairs_hook=without_repeats)
 # Releases that do not know the schema's own dialect know an older one, of which it is too.
 VALIDATOR = jsonschema.validators.validator_for(SCHEMA, default=jsonschema.Draft7Validator)(SCHEMA)
 SAMPLES = [json.loads(line) for line in subprocess.check_output([PRINT_SAMPLES]).splitlines()]
