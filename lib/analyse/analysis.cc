@@ -220,11 +220,16 @@ bool ended_badly(const Session& session) {
 // other reasons end while some ranks are a collective ahead.
 void look_at_ranks(const Session& session, Analysis& analysis) {
   const auto& failures = analysis.failures;
-  const bool hangs = !failures.empty() && in_collective(failures.front());
+  const bool hangs = !failures.empty() && failures.front().kind == Kind::hang;
   if (!hangs && (!failures.empty() || !ended_badly(session))) return;
   std::vector<const Process*> processes;
   for (const Process& process : session.processes) processes.push_back(&process);
-  analysis.ranks = ranks_to_tell(processes, hangs);
+  if (knows_groups(processes)) {
+    analysis.groups = job_groups(processes, hangs);
+    return;
+  }
+  const bool in_one = hangs && in_collective(failures.front());
+  if (in_one || !hangs) analysis.ranks = ranks_to_tell(processes, in_one);
 }
 
 // Tells the states of a session apart: each is analysed once.
@@ -238,14 +243,34 @@ void log_state(const Session& session) {
 
 }  // namespace
 
-bool comes_before(const Failure& a, const Failure& b) {
-  // A process that hangs may wait for one that failed; a process in a collective may wait for one that hangs elsewhere.
-  const auto rank = [](const Failure& failure) {
-    const bool hangs = failure.kind == Kind::hang;
-    return std::tuple(is_guess(failure), hangs, hangs && in_collective(failure), time_of(failure));
-  };
-  return rank(a) < rank(b);
+bool knows_groups(const std::vector<const Process*>& processes) {
+  const auto known = [](const Process* process) { return !process->record.communicators.empty(); };
+  return std::any_of(processes.begin(), processes.end(), known) &&
+         std::all_of(processes.begin(), processes.end(),
+                     [&](const Process* process) { return known(process) || !calls_collectives(*process); });
 }
+
+std::optional<JobGroups> job_groups(const std::vector<const Process*>& processes, bool hangs) {
+  JobGroups job;
+  for (const Process* process : processes) {
+    auto state = rank_state(*process, kAllCalls);
+    if (!state) continue;
+    job.states.push_back(std::move(*state));
+    job.processes.push_back(process);
+  }
+  auto answer = group_answer(job.states, hangs);
+  if (!answer) return std::nullopt;
+  job.answer = std::move(*answer);
+  return job;
+}
+
+// A process that hangs may wait for one that failed; a process in a collective may wait for one that hangs elsewhere.
+FailureOrder order_of(const Failure& failure) {
+  const bool hangs = failure.kind == Kind::hang;
+  return {is_guess(failure), hangs, hangs && in_collective(failure), time_of(failure)};
+}
+
+bool comes_before(const Failure& a, const Failure& b) { return order_of(a) < order_of(b); }
 
 Analysis analyse(const Session& session, const SameLine& same_line) {
   log_state(session);
@@ -274,7 +299,8 @@ Analysis analyse(const Session& session, const SameLine& same_line) {
   }
   for (const Process& process : session.processes) look_at_cut_off_work(session, process, analysis);
   leave_open(analysis, nothing_recorded(session));
-  if (analysis.ranks) leave_open(analysis, Note{NoteCode::ranks_part, "the ranks of the job part at a collective"});
+  if (analysis.ranks || analysis.groups)
+    leave_open(analysis, Note{NoteCode::ranks_part, "the ranks of the job part at a collective"});
   if (analysis.verdict == Verdict::no_cuda_failure) {
     const bool handled = std::any_of(analysis.notes.begin(), analysis.notes.end(),
                                      [](const Note& note) { return note.code == NoteCode::error_handled; });

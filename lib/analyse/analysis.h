@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyse/ending.h"
+#include "analyse/hangs/group_answer.h"
 #include "analyse/hangs/ranks.h"
 #include "analyse/hangs/unfinished_work.h"
 #include "analyse/note_code.h"
@@ -155,6 +156,13 @@ struct Note {
   std::optional<NotedCalls> calls{};
 };
 
+// The ranks of a job that stands still, by NCCL's communicators.
+struct JobGroups {
+  GroupAnswer answer;
+  std::vector<RankState> states;
+  std::vector<const session::Process*> processes;  // of the states
+};
+
 struct Analysis {
   Verdict verdict = Verdict::no_cuda_failure;
   // Earliest first, then the `suspected` ones, also by time: a guess never leads if something was measured.
@@ -165,13 +173,28 @@ struct Analysis {
   Vanished vanished = Vanished::no;  // the asynchronous failures
   // For a job of several ranks that hung in a collective, or ended badly without a failure.
   std::optional<Ranks> ranks;
+  std::optional<JobGroups> groups;  // likewise, where the communicators are known; `ranks` is empty then
 };
 
 // Whether two call sites of a process are on one line, which only symbols show: in an unrolled loop, for example.
 using SameLine = std::function<bool(const session::Process&, std::uint32_t, std::uint32_t)>;
 
+// By which failures are ordered, those of several sessions too.
+struct FailureOrder {
+  bool is_guess = false, hangs = false, in_collective = false;
+  double time = 0;  // seconds since the epoch
+  auto operator<=>(const FailureOrder&) const = default;
+};
+FailureOrder order_of(const Failure& failure);
+
 // Whether `a` comes before `b` in a report. If `b` is of another session, the clocks of their hosts decide.
 bool comes_before(const Failure& a, const Failure& b);
+
+// Whether NCCL told of the communicators of all processes that called collectives, and of any.
+bool knows_groups(const std::vector<const session::Process*>& processes);
+
+// Nothing: the ranks do not stand still by what their groups say. `hangs`: as group_answer's.
+std::optional<JobGroups> job_groups(const std::vector<const session::Process*>& processes, bool hangs);
 
 // Without `same_line` each site is a line of its own.
 Analysis analyse(const session::Session& session, const SameLine& same_line = {});

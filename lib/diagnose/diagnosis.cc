@@ -7,6 +7,7 @@
 #include "diagnose/explanation.h"
 #include "diagnose/finding_builder.h"
 #include "diagnose/forks.h"
+#include "diagnose/groups.h"
 #include "diagnose/known.h"
 #include "diagnose/lines/changed_sources.h"
 #include "diagnose/lines/compiled_line.h"
@@ -55,6 +56,14 @@ void describe_session(Diagnosis& report, const Known& known) {
 }
 
 void add_ranks(Diagnosis& report, const Known& known) {
+  report.groups = known.groups;
+  if (!report.groups && known.analysis.groups) {
+    const analyse::JobGroups& job = *known.analysis.groups;
+    report.groups = groups_part(job.answer, job.states, [&](std::size_t state) {
+      return RecordedRank{known.session, *job.processes[state], known.symbolizer};
+    });
+  }
+  if (report.groups) return tell_groups(report.notes, *report.groups, report.working_directory);
   report.ranks = known.job;
   if (!report.ranks && known.analysis.ranks) {
     report.ranks = ranks_part(*known.analysis.ranks, [&](const session::Process&) {
@@ -76,7 +85,7 @@ std::vector<const analyse::Failure*> failures_in_order(const analyse::Analysis& 
 }
 
 Diagnosis diagnose(const Known& known) {
-  const auto& [session, analysis, testimony, symbolizer, eager, job] = known;
+  const auto& [session, analysis, testimony, symbolizer, eager, job, groups] = known;
   const std::vector<const analyse::Failure*> failures = failures_in_order(analysis);
   const ResolveSite resolve_site = located_by(symbolizer);
   Diagnosis report;

@@ -377,6 +377,39 @@ struct RanksPart {
   std::optional<Uneven> uneven{};
 };
 
+// One rank of a job at the call of its group that the job waits for.
+struct GroupRank {
+  std::uint32_t pid = 0;
+  std::optional<int> rank;      // in the job
+  std::int32_t group_rank = 0;  // in the group
+  bool has_come = false;
+  std::string call;   // "all_reduce 481 of 1,024 float32"; empty: it has not come, or the record of it is lost
+  Location location;  // of that call, or of where it is instead
+  std::string does;   // of one that has not come, what it does instead: "is in cudaMemcpy", "last worked"
+};
+
+// A rank that waits for another one.
+struct GroupWait {
+  std::optional<int> rank, for_rank;
+  std::uint32_t pid = 0, for_pid = 0;
+  std::string call;  // "send 4 to rank 3 in group pp1"
+  Location location;
+};
+
+// Why the ranks of a job stand still, by the communicators of NCCL.
+struct GroupsPart {
+  analyse::GroupAnswer::Kind kind = analyse::GroupAnswer::Kind::present;
+  analyse::GroupAnswer::Difference difference = analyse::GroupAnswer::Difference::none;
+  std::string group;  // the name that the program gave it; empty: none
+  std::uint64_t hash = 0;
+  std::int32_t size = 0;     // 0: not known
+  std::string function;      // "all_reduce", "send"
+  std::uint64_t number = 0;  // of the call among those of its function in the group, or of messages to this peer
+  std::vector<GroupRank> ranks;
+  std::vector<std::int32_t> unseen;  // ranks of the group that are not recorded
+  std::vector<GroupWait> circle;
+};
+
 struct ProcessLine {
   std::uint32_t pid = 0, parent = 0;
   std::vector<std::string> argv;
@@ -405,7 +438,8 @@ struct Diagnosis {
   std::vector<analyse::Note> notes;
   std::vector<ProcessLine> processes;
   std::vector<PassLine> passes;
-  std::optional<RanksPart> ranks;  // of a job that hung in a collective, or ended badly
+  std::optional<RanksPart> ranks;    // of a job that hung in a collective, or ended badly
+  std::optional<GroupsPart> groups;  // the same by NCCL's communicators, if they are known; `ranks` is empty then
   // "driver", "cuda", "cupti", "python", "torch", …: empty if not known. `gpus` one entry per device.
   std::string driver, cuda, cupti, python, torch, triton, cudnn, nccl;
   std::vector<std::string> gpus;

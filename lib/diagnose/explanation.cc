@@ -13,6 +13,7 @@
 #include "diagnose/causes/rule.h"
 #include "diagnose/dialect.h"
 #include "diagnose/facts/place.h"
+#include "diagnose/groups.h"
 #include "diagnose/kernel_name.h"
 #include "diagnose/next_steps.h"
 #include "diagnose/ranks.h"
@@ -132,7 +133,9 @@ class Gathering {
   // If there are several candidates, the wait of one is not a cause yet.
   void add_hang(const Finding& finding, const analyse::Failure& failure, causes::Symptoms& symptoms) const {
     symptoms.hang = true;
-    if (report_.ranks && analyse::in_collective(failure)) {
+    if (report_.groups && analyse::in_collective(failure)) {
+      add_groups(symptoms, *report_.groups, report_.working_directory);
+    } else if (report_.ranks && analyse::in_collective(failure)) {
       add_ranks(symptoms, *report_.ranks, report_.working_directory);
     }
     symptoms.while_running = finding.stall.has_value();

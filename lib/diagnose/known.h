@@ -26,6 +26,7 @@ struct Known {
   symbolize::Symbolizer& symbolizer;
   std::optional<EagerAnswer> eager{};  // nothing: there were none
   std::optional<RanksPart> job{};      // where the ranks of the job part of which this session is a part
+  std::optional<GroupsPart> groups{};  // likewise, by NCCL's communicators
 };
 
 Diagnosis diagnose(const Known& known);

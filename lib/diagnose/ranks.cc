@@ -10,6 +10,8 @@
 #include "base/printable.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/kernel_name.h"
+#include "diagnose/latest_line.h"
+#include "diagnose/rank_names.h"
 #include "diagnose/resolved_site.h"
 #include "diagnose/words.h"
 #include "session/property.h"
@@ -55,24 +57,6 @@ std::optional<std::string> ended(const analyse::Ranks& ranks, const session::Pro
   return before ? std::optional(end.text) : std::nullopt;
 }
 
-// The newest operation of it that leads to a line; null: none of the latest does.
-const session::Operation* latest_of_a_line(const session::Process& process, symbolize::Symbolizer& symbolizer) {
-  constexpr std::size_t kMost = 64;  // sites that are looked up
-  std::vector<const session::Operation*> operations;
-  for (const session::Operation& operation : process.record.operations) {
-    if (operation.site != 0) operations.push_back(&operation);
-  }
-  std::sort(operations.begin(), operations.end(), [](const auto* a, const auto* b) { return a->ticks > b->ticks; });
-  std::set<std::uint32_t> without;
-  for (const session::Operation* operation : operations) {
-    if (without.size() == kMost) break;
-    if (without.contains(operation->site)) continue;
-    if (located(resolve(symbolizer, process, operation->site).line.location).nearest().line > 0) return operation;
-    without.insert(operation->site);
-  }
-  return nullptr;
-}
-
 RankLine line_of(const RankCall& call, const analyse::Ranks& ranks, const Recorded& recorded) {
   const session::Process& process = *call.process;
   RankLine line;
@@ -95,27 +79,10 @@ RankLine line_of(const RankCall& call, const analyse::Ranks& ranks, const Record
   return line;
 }
 
-// "rank 0", "ranks 0, 2-5", "processes 4711 and 4712" of some that have no rank.
 std::string names(const std::vector<const RankLine*>& lines) {
-  std::vector<std::string> ranks, pids;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (!lines[i]->rank) {
-      pids.push_back(std::to_string(lines[i]->pid));
-      continue;
-    }
-    std::size_t last = i;
-    while (last + 1 < lines.size() && lines[last + 1]->rank == *lines[last]->rank + 1) ++last;
-    ranks.push_back(last > i + 1 ? fmt::format("{}-{}", *lines[i]->rank, *lines[last]->rank)
-                                 : std::to_string(*lines[i]->rank));
-    if (last > i + 1) i = last;
-  }
-  std::string text;
-  if (!ranks.empty()) {
-    const bool one = ranks.size() == 1 && ranks.front().find('-') == std::string::npos;
-    text = (one ? "rank " : "ranks ") + joined(ranks, " and ");
-  }
-  if (pids.empty()) return text;
-  return text + (text.empty() ? "" : " and ") + (pids.size() == 1 ? "process " : "processes ") + joined(pids, " and ");
+  std::vector<RankName> ranks;
+  for (const RankLine* line : lines) ranks.push_back({line->rank, line->pid});
+  return names_of(ranks);
 }
 
 std::string ended_text(const RankLine& line) {

@@ -51,14 +51,16 @@ const Diagnosis& SessionState::diagnosis() {
   if (EagerReruns* reruns = eager()) {
     eager_answer = {&reruns->session(), &reruns->state().analysis(), &reruns->state().diagnosis()};
   }
-  diagnosis_ = diagnose({session_, analysis(), testimony(), symbolizer_, eager_answer, job_});
+  diagnosis_ = diagnose({session_, analysis(), testimony(), symbolizer_, eager_answer, job_, groups_});
   return *diagnosis_;
 }
 
-void SessionState::set_job(std::optional<RanksPart> ranks) {
+void SessionState::set_job(std::optional<RanksPart> ranks, std::optional<GroupsPart> groups) {
   analysis();
   analysis_->ranks.reset();
+  analysis_->groups.reset();
   job_ = std::move(ranks);
+  groups_ = std::move(groups);
 }
 
 void SessionState::advance() {

@@ -37,7 +37,7 @@ class SessionState {
   EagerReruns* eager();
 
   // The session is one part of a job, whose ranks diverge here or (nothing) not at all. Call it before diagnosis().
-  void set_job(std::optional<RanksPart> ranks);
+  void set_job(std::optional<RanksPart> ranks, std::optional<GroupsPart> groups);
 
   // The session has a new rerun, or its manifest has changed: it is another state. References from before dangle.
   void advance();
@@ -54,6 +54,7 @@ class SessionState {
   std::optional<Diagnosis> diagnosis_;
   std::unique_ptr<EagerReruns> eager_;
   std::optional<RanksPart> job_;
+  std::optional<GroupsPart> groups_;
 };
 
 class EagerReruns {

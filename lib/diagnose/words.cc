@@ -95,12 +95,31 @@ constexpr base::Words<TensorRole, 3> kTensorRoles = {{
     {TensorRole::variable, "variable"},
 }};
 
-constexpr base::Words<RanksDifference, 5> kDifferences = {{
+constexpr base::Words<RanksDifference, 6> kDifferences = {{
     {RanksDifference::none, "none"},
     {RanksDifference::absence, "absence"},
     {RanksDifference::line, "line"},
     {RanksDifference::kernel, "kernel"},
     {RanksDifference::blocks, "blocks"},
+    {RanksDifference::circle, "circle"},
+}};
+
+using GroupKind = analyse::GroupAnswer::Kind;
+constexpr base::Words<GroupKind, 4> kGroupKinds = {{
+    {GroupKind::absence, "absence"},
+    {GroupKind::mismatch, "mismatch"},
+    {GroupKind::circle, "circle"},
+    {GroupKind::present, "present"},
+}};
+
+using GroupDifference = analyse::GroupAnswer::Difference;
+constexpr base::Words<GroupDifference, 6> kGroupDifferences = {{
+    {GroupDifference::none, "none"},
+    {GroupDifference::function, "function"},
+    {GroupDifference::count, "count"},
+    {GroupDifference::type, "type"},
+    {GroupDifference::root, "root"},
+    {GroupDifference::line, "line"},
 }};
 
 using OriginRole = session::DeliveredOrigin::Role;
@@ -158,6 +177,8 @@ std::string_view word(Role role) { return base::word_of(kRoles, role); }
 std::string_view word(session::DeliveredOrigin::Role role) { return base::word_of(kOrigins, role); }
 std::string_view word(TensorRole role) { return base::word_of(kTensorRoles, role); }
 std::string_view word(RanksDifference difference) { return base::word_of(kDifferences, difference); }
+std::string_view word(GroupKind kind) { return base::word_of(kGroupKinds, kind); }
+std::string_view word(GroupDifference difference) { return base::word_of(kGroupDifferences, difference); }
 std::string_view word(WaitsFor what) { return base::word_of(kWaits, what); }
 std::string_view word(wire::area::State state) { return base::word_of(kStates, state, "empty"); }
 std::string_view word(symbolize::Language language) { return base::word_of(kLanguages, language); }

@@ -23,6 +23,8 @@ std::string_view word(Relation relation);
 std::string_view word(Role role);
 std::string_view word(TensorRole role);
 std::string_view word(RanksDifference difference);
+std::string_view word(analyse::GroupAnswer::Kind kind);
+std::string_view word(analyse::GroupAnswer::Difference difference);
 std::string_view word(WaitsFor what);
 std::string_view word(wire::area::State state);
 // "python", "c++"; empty: not known.

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "launch/profiler_plugin.h"
 #include "wire/environment.h"
 
 namespace cudadiag::launch {
@@ -106,6 +107,7 @@ std::vector<Variable> recording_variables(const fs::path& recorder, const Record
   if (!place.window.empty()) variables.push_back({names::kWindow, place.window});
   if (!place.values.empty()) variables.push_back({names::kValues, place.values});
   if (!cupti.empty()) variables.push_back({names::kCupti, joined(cupti)});
+  for (Variable& profiler : profiler_variables(recorder)) variables.push_back(std::move(profiler));
   variables.push_back({names::kRecord, record_options(options)});
   return variables;
 }

@@ -1,4 +1,4 @@
-// The one exported symbol, and what ties the recorder to the life of the process: threads' ends, fork, exit.
+// The symbols that the driver looks for, and what ties the recorder to the life of the process: threads' ends, fork, exit.
 
 #include <cupti.h>
 #include <dlfcn.h>
@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "record/calls/driver_log.h"
+#include "record/collectives/entrance.h"
 #include "record/output/decimal.h"
 #include "record/output/unrecorded.h"
 #include "record/process/exit_handlers.h"
@@ -337,6 +338,28 @@ int start_earlier_injection() {
 }
 
 bool is_own_process() { return g_home.owned.load(std::memory_order_relaxed); }
+
+bool takes_collectives() { return g_home.recorder.load(std::memory_order_acquire) != nullptr; }
+
+std::uint32_t enter_communicator(const CommunicatorMade& made, bool may_be_known) {
+  Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
+  if (recorder == nullptr || t_this.inside) return Collectives::kNone;
+  return recorder->communicator(made, may_be_known);
+}
+
+void leave_communicator(std::uint32_t communicator) {
+  Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
+  if (recorder != nullptr && !t_this.inside) recorder->communicator_finalized(communicator);
+}
+
+void enter_collective(const CollectiveCall& call, std::uintptr_t frame) {
+  ThisThread& self = t_this;
+  Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
+  if (recorder == nullptr || self.inside || self.quiet) return;
+  if (!self.asked) introduce(*recorder, self);
+  const Inside inside(self);
+  recorder->collective(self.state, call, frame);
+}
 
 }  // namespace cudadiag::record
 

@@ -62,6 +62,7 @@ void Recorder::start_parts() {
   operations_.start(area_, interner_, driver_, options_.markers);
   operations_.follow(graphs_, options_.races ? &races_ : nullptr, launch_blocking_);
   memory_.attach(area_, driver_, operations_);
+  collectives_.attach(area_);
   layouts_.attach(area_, driver_);
   operations_.latest().attach(area_, layouts_);
   graphs_.attach(area_, interner_, driver_, memory_.allocations(), operations_.sites());
@@ -104,6 +105,18 @@ ThreadState* Recorder::acquire_thread() {
     operations_.sites().thread_started(*thread, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
   }
   return thread;
+}
+
+// Its site is as a call's that issues nothing.
+void Recorder::collective(ThreadState* thread, const CollectiveCall& call, std::uintptr_t frame) {
+  constexpr std::uint32_t kNoCall = 0;
+  constexpr std::uint8_t kNoThread = 0xff;
+  if (operations_.frozen() || !collectives_.attached()) return;
+  std::uint32_t site = 0;
+  if (thread != nullptr) {
+    site = operations_.sites().enter(*thread, kNoCall, wire::operation::Kind::none, nullptr, nullptr, frame).site;
+  }
+  collectives_.called(call, thread == nullptr ? kNoThread : static_cast<std::uint8_t>(thread->index), site);
 }
 
 // ---- driver calls

@@ -16,6 +16,7 @@
 #include "record/calls/failure_recorder.h"
 #include "record/calls/parameter_layouts.h"
 #include "record/calls/watched_calls.h"
+#include "record/collectives/collectives.h"
 #include "record/cupti/driver_api.h"
 #include "record/graphs/capture_recorder.h"
 #include "record/graphs/graph_recorder.h"
@@ -102,6 +103,13 @@ class Recorder {
     exit_probe_.at_exit(status, thread);
   }
 
+  // NCCL's communicators and the calls of them (collectives/entrance.h).
+  std::uint32_t communicator(const CommunicatorMade& made, bool may_be_known) {
+    return may_be_known ? collectives_.find_or_make(made) : collectives_.made(made);
+  }
+  void communicator_finalized(std::uint32_t communicator) { collectives_.finalized(communicator); }
+  void collective(ThreadState* thread, const CollectiveCall& call, std::uintptr_t frame);
+
   // Before a fork: the site of the call, which the child's recorder names.
   std::uint32_t note_fork(ThreadState& thread, std::uintptr_t frame);
   // The driver has written a core dump and is about to end the process. On a thread of the driver's.
@@ -166,6 +174,7 @@ class Recorder {
   MemoryRecorder memory_;
   GraphRecorder graphs_;
   KernelIds kernels_;
+  Collectives collectives_;
   Interner interner_;
   Threads threads_;
 };

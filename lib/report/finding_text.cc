@@ -39,7 +39,7 @@ std::string headline_at(const diagnose::Location& location, const diagnose::Find
 
 class FindingText {
  public:
-  FindingText(Page& page, const diagnose::Finding& finding, const std::optional<diagnose::RanksPart>& ranks,
+  FindingText(Page& page, const diagnose::Finding& finding, const std::vector<std::string>& ranks,
               const std::string& directory, bool verbose, bool rerun_follows)
       : page_(page),
         finding_(finding),
@@ -294,8 +294,9 @@ class FindingText {
   }
 
   void ranks() {
-    if (!ranks_) return;
-    std::vector<std::string> lines = diagnose::rank_lines(*ranks_, directory_);
+    if (ranks_.empty()) return;
+    std::vector<std::string> lines;
+    for (const std::string& line : ranks_) lines.push_back(base::printable(line));
     const std::size_t kept = std::min<std::size_t>(lines.size(), 4);
     tell("Ranks", std::move(lines), kept, 0);
   }
@@ -444,7 +445,7 @@ class FindingText {
 
   Page& page_;
   const diagnose::Finding& finding_;
-  const std::optional<diagnose::RanksPart>& ranks_;
+  const std::vector<std::string>& ranks_;
   const std::string& directory_;
   const bool verbose_, rerun_follows_;
 };
@@ -455,7 +456,7 @@ std::string headline(const diagnose::Finding& finding, const std::string& direct
   return finding.race ? race_headline(finding, directory) : headline_at(finding.location, finding, directory);
 }
 
-void add_finding(Page& page, const diagnose::Finding& finding, const std::optional<diagnose::RanksPart>& ranks,
+void add_finding(Page& page, const diagnose::Finding& finding, const std::vector<std::string>& ranks,
                  const std::string& directory, bool verbose, bool rerun_follows) {
   if (finding.race) return add_race(page, finding, directory, verbose);
   FindingText(page, finding, ranks, directory, verbose, rerun_follows).write();

@@ -12,7 +12,7 @@ namespace cudadiag::report {
 std::string headline(const diagnose::Finding& finding, const std::string& directory);
 
 // `rerun_follows`: what only a rerun shows is not known yet. `ranks`: of its job, if they are to be shown.
-void add_finding(Page& page, const diagnose::Finding& finding, const std::optional<diagnose::RanksPart>& ranks,
+void add_finding(Page& page, const diagnose::Finding& finding, const std::vector<std::string>& ranks,
                  const std::string& directory, bool verbose, bool rerun_follows);
 
 }  // namespace cudadiag::report

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "diagnose/groups.h"
 #include "diagnose/words.h"
 #include "report/json_values.h"
 #include "session/manifest.h"
@@ -364,6 +365,32 @@ Json of(const diagnose::RanksPart& part) {
           {"uneven", part.uneven ? of(*part.uneven) : Json(nullptr)}};
 }
 
+Json of(const diagnose::GroupRank& rank) {
+  return {{"rank", value_or_null(rank.rank)}, {"pid", rank.pid},
+          {"group_rank", rank.group_rank},    {"has_come", rank.has_come},
+          {"call", text_or_null(rank.call)},  {"does", text_or_null(rank.does)},
+          {"location", of(rank.location)}};
+}
+
+Json of(const diagnose::GroupWait& wait) {
+  return {{"rank", value_or_null(wait.rank)}, {"pid", wait.pid},   {"for_rank", value_or_null(wait.for_rank)},
+          {"for_pid", wait.for_pid},          {"call", wait.call}, {"location", of(wait.location)}};
+}
+
+Json of(const diagnose::GroupsPart& part, const std::string& directory) {
+  return {{"sentence", diagnose::group_sentence(part, directory)},
+          {"kind", diagnose::word(part.kind)},
+          {"difference", diagnose::word(part.difference)},
+          {"group", text_or_null(part.group)},
+          {"id", address(part.hash)},
+          {"size", part.size > 0 ? Json(part.size) : Json(nullptr)},
+          {"function", part.function},
+          {"number", part.number},
+          {"ranks", array_of(part.ranks, [](const diagnose::GroupRank& rank) { return of(rank); })},
+          {"not_recorded", part.unseen},
+          {"circle", array_of(part.circle, [](const diagnose::GroupWait& wait) { return of(wait); })}};
+}
+
 Json of(const diagnose::PassLine& pass) {
   return {{"name", word(pass.kind)},
           {"seconds", pass.seconds},
@@ -402,6 +429,7 @@ std::string write_json(const diagnose::Diagnosis& report) {
                      {"processes", array_of(report.processes, each)},
                      {"passes", array_of(report.passes, each)},
                      {"ranks", report.ranks ? of(*report.ranks) : Json(nullptr)},
+                     {"groups", report.groups ? of(*report.groups, report.working_directory) : Json(nullptr)},
                      {"environment", environment(report)},
                      {"run", run(report)}};
   // Only ASCII, so that a terminal gets no control sequences; bytes that are not UTF-8 become U+FFFD.

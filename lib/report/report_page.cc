@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/printable.h"
-#include "diagnose/ranks.h"
+#include "diagnose/groups.h"
 #include "diagnose/reruns/witnesses.h"
 #include "diagnose/surroundings.h"
 #include "diagnose/words.h"
@@ -176,8 +176,7 @@ void add_run(Page& page, const diagnose::Diagnosis& report, bool suggest_rerun) 
     environment.lines.push_back(fmt::format("GPU {}: {}", i, base::printable(report.gpus[i])));
   }
   Section ranks{"Ranks", {}, 0, 0, Ink::plain, Wide::wraps};
-  if (report.findings.empty() && report.ranks)
-    ranks.lines = diagnose::rank_lines(*report.ranks, report.working_directory);
+  if (report.findings.empty()) ranks.lines = diagnose::job_lines(report);
   for (Section* section : {&ranks, &notes, &processes, &environment}) page.sections.push_back(std::move(*section));
 }
 
@@ -228,7 +227,7 @@ Page short_page(const diagnose::Diagnosis& report, const TextOptions& options) {
     if (options.say_clean) page.sections.push_back(clean(report));
     return page;
   }
-  add_finding(page, report.findings.front(), report.ranks, report.working_directory, false,
+  add_finding(page, report.findings.front(), diagnose::job_lines(report), report.working_directory, false,
               !options.suggest_rerun && !was_rerun(report));
   page.sections.push_back(withheld(report));
   page.sections.push_back(passes(report));
@@ -249,8 +248,9 @@ std::vector<Page> whole_pages(const diagnose::Diagnosis& report, const TextOptio
   std::vector<Page> pages;
   for (const diagnose::Finding& finding : report.findings) {
     const bool first = &finding == &report.findings.front();
-    add_finding(pages.emplace_back(empty_page(options)), finding, first ? report.ranks : std::nullopt,
-                report.working_directory, true, !options.suggest_rerun && !was_rerun(report));
+    add_finding(pages.emplace_back(empty_page(options)), finding,
+                first ? diagnose::job_lines(report) : std::vector<std::string>{}, report.working_directory, true,
+                !options.suggest_rerun && !was_rerun(report));
   }
   Page& page = pages.emplace_back(empty_page(options));
   page.sections.push_back(withheld(report));

@@ -14,6 +14,7 @@
 
 #include "wire/allocation.h"
 #include "wire/area.h"
+#include "wire/collective.h"
 #include "wire/error.h"
 #include "wire/graph_node.h"
 #include "wire/intern.h"
@@ -259,6 +260,36 @@ struct FailedCall {
   std::uint64_t of_call = 0;  // wire::error::kOfCall
 };
 
+// One of NCCL's (wire/collective.h).
+struct Communicator {
+  std::uint64_t hash = 0;  // the same in all its ranks
+  std::string name;        // as the program gave it; empty: it gave none
+  std::int32_t rank = 0;   // of this process in it
+  std::int32_t ranks = 0;  // 0: not known
+  std::int32_t version = 0;
+  std::uint64_t made = 0;                       // ticks
+  std::uint64_t collectives = 0, captured = 0;  // called in the whole run; captured ones are not among the first
+  std::map<std::uint32_t, std::uint64_t> sends, receives;  // calls in the whole run, by peer
+  bool finalized = false;
+};
+
+// A call of a communicator, among the latest of its process.
+struct Collective {
+  std::uint64_t number = 0;  // 1-based, among all calls of the process
+  std::uint64_t ticks = 0;
+  std::uint64_t count = 0;         // of elements
+  std::uint64_t stream = 0;        // CUstream, with kBeforeLaunch
+  std::uint32_t communicator = 0;  // index in ProcessRecord::communicators
+  std::uint32_t ordinal = 0;       // 1-based among its collectives, or among its sends to or receives from this peer
+  std::uint32_t of_function = 0;   // 1-based among its collectives of this function; 0: not known
+  std::int32_t peer = 0;           // or root
+  std::uint32_t site = 0;
+  wire::collective::Function function = wire::collective::Function::other;
+  wire::collective::Type type = wire::collective::Type::other;
+  std::uint8_t flags = 0;  // wire::collective::Flag
+  std::uint16_t thread = 0;
+};
+
 struct Note {
   std::string code, text;
 };
@@ -291,6 +322,8 @@ struct ProcessRecord {
   std::vector<Allocation> allocations;     // by serial
   std::vector<Arguments> arguments;
   std::vector<StalePointer> stale_pointers;
+  std::vector<Communicator> communicators;  // in the order in which they were made; empty: NCCL told of none
+  std::vector<Collective> collectives;      // the latest calls of them, by number
   std::vector<Note> notes;
   std::map<std::string, std::string> properties;  // "argv", "cwd", "driver", "cupti", "python", "device.0.name", …
 
@@ -298,6 +331,7 @@ struct ProcessRecord {
   std::uint64_t dropped_operations = 0, dropped_sites = 0, dropped_interns = 0, dropped_streams = 0;
   std::uint64_t dropped_graphs = 0;
   std::uint64_t dropped_allocations = 0, forgotten_allocations = 0;
+  std::uint64_t collectives_called = 0, dropped_communicators = 0, dropped_peers = 0;
   std::uint64_t dropped_held = 0, failed_markers = 0, error_count = 0;
   std::uint64_t waits = 0;         // operations that a rerun waited for
   std::optional<int> exit_status;  // that it gave to exit(); nothing: it never called that

@@ -15,6 +15,7 @@
 //   allocations kAllocations x 64 B    allocation.h
 //   layouts     512 Ki x 2 B           launch_parameters.h
 //   parameters  64 x 512 x 192 B       launch_parameters.h
+//   communicators kCommunicators x 128 B, peers kPeers x 16 B, collectives kCollectives x 64 B    collective.h
 //   intern   the rest              intern.h
 //
 // Times are ticks of the clock that kClockTicks/kClockNanoseconds pairs calibrate (TSC on x86-64,
@@ -27,6 +28,7 @@
 #include <cstdint>
 
 #include "wire/bytes.h"
+#include "wire/collective.h"
 #include "wire/launch_parameters.h"
 
 namespace cudadiag::wire::area {
@@ -71,6 +73,10 @@ constexpr std::size_t marker_place(std::size_t stream, std::size_t page) {
   return stream / kMarkersPerPage * page + stream % kMarkersPerPage * kMarkerSize;
 }
 
+inline constexpr std::size_t kCommunicators = 256;
+inline constexpr std::size_t kPeers = 4096;
+inline constexpr std::size_t kCollectives = 8192;
+
 // The place of a site's count in `sites`, which has `places` of them. Threads that start together get sites that follow
 // each other: their counts lie two cache lines apart, since processors fetch lines in pairs.
 constexpr std::size_t site_place(std::size_t site, std::size_t places) {
@@ -93,9 +99,13 @@ enum class Region : std::uint32_t {
   allocations,
   layouts,
   parameters,
-  intern
+  intern,
+  // Without these in recordings made before them.
+  communicators,
+  peers,
+  collectives
 };
-inline constexpr std::size_t kRegions = 14;
+inline constexpr std::size_t kRegions = 17;
 
 // Everything, the intern heap included: the recorder's bound on memory for one process.
 inline constexpr std::size_t kAreaSize = 64u << 20;
@@ -107,7 +117,8 @@ struct RegionRange {
 
 // Where this version of the recorder puts its regions.
 constexpr std::array<RegionRange, kRegions> layout() {
-  const std::array<std::uint64_t, kRegions - 1> sizes = {
+  constexpr auto kIntern = static_cast<std::size_t>(Region::intern);
+  const std::array<std::uint64_t, kRegions> sizes = {
       kThreads * kThreadSize,
       kContexts * kContextSize,
       kStreams * kStreamSize,
@@ -120,14 +131,19 @@ constexpr std::array<RegionRange, kRegions> layout() {
       kGraphWords * kGraphWordSize,
       kAllocations * kAllocationSize,
       launch_parameters::kLayouts * sizeof(std::uint16_t),
-      launch_parameters::kThreads * launch_parameters::kSlots * launch_parameters::kSlotSize};
+      launch_parameters::kThreads * launch_parameters::kSlots * launch_parameters::kSlotSize,
+      0,  // the rest, which is known last
+      kCommunicators * communicator::kSize,
+      kPeers * peer::kSize,
+      kCollectives * collective::kSize};
   std::array<RegionRange, kRegions> ranges{};
   std::uint64_t at = kHeaderSize;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (i == kIntern) continue;
     ranges[i] = {at, sizes[i]};
     at = (at + sizes[i] + kPage - 1) / kPage * kPage;
   }
-  ranges[kRegions - 1] = {at, kAreaSize - at};
+  ranges[kIntern] = {at, kAreaSize - at};
   return ranges;
 }
 
@@ -187,6 +203,10 @@ inline constexpr Field<std::uint64_t, 192> kEventsUnseen;
 // The size of a page of markers; 0: 4096, as in recordings made before this field.
 inline constexpr Field<std::uint32_t, 200> kMarkerPage;
 inline constexpr std::size_t kSmallestMarkerPage = kMarkersPerPage * kMarkerSize;
+
+inline constexpr Field<std::uint64_t, 208> kCollectivesCalled;     // numbers of calls given so far
+inline constexpr Field<std::uint64_t, 216> kDroppedCommunicators;  // for which there was no entry
+inline constexpr Field<std::uint64_t, 224> kDroppedPeers;          // sends and receives that could not be counted
 
 // Region r: offset at kRegionTable + 16 r, size at kRegionTable + 16 r + 8.
 inline constexpr std::size_t kRegionTable = 1024;

@@ -30,4 +30,9 @@ inline constexpr const char* kRecord = "CUDADIAG_RECORD";
 // Colon-separated paths of libcupti to try when the process has none loaded, best first.
 inline constexpr const char* kCupti = "CUDADIAG_CUPTI";
 
+// NCCL's own: the library that it loads as its profiler plugin. "none" in any case: none.
+inline constexpr const char* kProfilerPlugin = "NCCL_PROFILER_PLUGIN";
+// The plugin that the user named, to which the recorder hands on what it was to get. Unset: NCCL's default one.
+inline constexpr const char* kProfiler = "CUDADIAG_NCCL_PROFILER";
+
 }  // namespace cudadiag::wire::environment

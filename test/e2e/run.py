@@ -19,6 +19,7 @@ import documents
 import eager
 import ends
 import full_log
+import groups
 import hangs
 import host_writes
 import isolation
@@ -47,7 +48,7 @@ import ways
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, command_line, documents, eager, ends, full_log, hangs, host_writes, isolation, lines, memory, nans, pages, processes,
+ROOMS = (backward_passes, cases, command_line, documents, eager, ends, full_log, groups, hangs, host_writes, isolation, lines, memory, nans, pages, processes,
          python_package, races, recipes, replays, reruns, scarcity, sessions, shapes, stalls, survival, tensors, terminal, unasked, unrecorded, values,
          ways, witnesses)
 

@@ -24,11 +24,13 @@ STANDING = {  # program -> rule that must say why
     "other_stream": "kernel-does-not-end",
     "host_copy": "kernel-does-not-end",
 }
-PARTED = {  # what the ranks of a job do -> collective at which they part, how, the marks of their lines, rule that must say why
-    "missing": (4, "absence", "AVERAGE", None, "rank-has-not-come"),
-    "other": (4, "line", "AVERAGE", "EVALUATE", "ranks-call-different-collectives"),
-    "left_out": (5, "line", "AVERAGE", "BARRIER", "ranks-call-different-collectives"),
-    "size": (4, "blocks", "AVERAGE", "AVERAGE", "ranks-give-different-data"),
+# The ranks of a job -> how they part by their group, and in what; the number of the all-reduce; the marks of
+# their lines; the rule that must say why. NCCL 2.24 and later tells of groups.
+PARTED = {
+    "missing": ("absence", "none", 4, "AVERAGE", None, "rank-has-not-come"),
+    "other": ("mismatch", "function", 4, "AVERAGE", "EVALUATE", "ranks-call-different-collectives"),
+    "left_out": ("mismatch", "line", 4, "AVERAGE", "BARRIER", "ranks-call-different-collectives"),
+    "size": ("mismatch", "count", 4, "AVERAGE", "AVERAGE", "ranks-give-different-data"),
     "well": None,
 }
 CORRECT = ("kernel_well", "value_well", "idle_well")
@@ -83,20 +85,18 @@ class Hangs:
         script = HERE / "python/collectives.py"
         command = ["torchrun", "--standalone", "--nproc-per-node", 2, script, what, patience]
         result, report = self.run(f"{what}-{patience}", ["--rerun=never", *options], command)
-        found = report.get("ranks")
+        found = report.get("groups")
         if PARTED[what] is None:
             return "" if (result.returncode, report["findings"], found) == (0, [], None) else str((result, report))[:300]
         if found is None:
-            return f"no ranks; findings {[finding['kind'] for finding in report['findings']]}"
+            return f"no groups; findings {[finding['kind'] for finding in report['findings']]}"
         wrong = []
-        number, difference, *marks, cause = PARTED[what]
-        if (found["collective"], found["difference"]) != (number, difference):
-            wrong.append(f"collective {found['collective']}, {found['difference']}")
+        kind, difference, number, *marks, cause = PARTED[what]
+        if (found["kind"], found["difference"], found["number"]) != (kind, difference, number):
+            wrong.append(found["sentence"])
         for rank, mark in zip(found["ranks"], marks):
             if rank["has_come"] != bool(mark) or (mark and rank["location"]["line"] not in marked(script, mark)):
                 wrong.append(f"rank {rank['rank']} at {rank['location']}")
-        if what == "left_out" and (found["uneven"] or {}).get("collective") != 4:
-            wrong.append(f"left out {found['uneven']}")
         if options and [(finding["cause"] or {}).get("id") for finding in report["findings"]][:1] != [cause]:
             wrong.append(f"cause {[finding['cause'] for finding in report['findings']]}")
         return "; ".join(wrong)

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-EXPORTS = {"InitializeInjection", "cudadiag_follow_driver"}
+EXPORTS = {"InitializeInjection", "cudadiag_follow_driver", *(f"ncclProfiler_v{n}" for n in range(1, 7))}
 LIBRARIES = re.compile(r"lib(c|m|dl|pthread|rt)\.so\.\d+$|ld-linux.*\.so\.\d+$")
 NEWEST_GLIBC = (2, 34)  # what a build on Debian 12 or Ubuntu 22.04 asks for
 MOST_THREAD_DATA = 128  # bytes; the dynamic linker keeps 512 for all libraries that are loaded late
@@ -27,7 +27,7 @@ def check(symbols, needed):
     for name in sorted(exports - EXPORTS):
         yield f"exports {name}, which could shadow a symbol of the target"
     for name in sorted(EXPORTS - exports):
-        yield f"does not export {name}, which the driver calls"
+        yield f"does not export {name}, which the driver or NCCL looks for"
     for library in needed:
         if not LIBRARIES.match(library):
             yield f"needs {library}, which the target may not have, or have another of"

@@ -7,6 +7,8 @@
 #include <utility>
 #include <variant>
 
+#include "launch.h"
+
 namespace sim {
 namespace {
 
@@ -222,4 +224,8 @@ std::uint32_t sim_graph_id(CUgraph graph) { return graph->id; }
 std::uint32_t sim_context_id(CUcontext context) { return context->uid; }
 std::uint32_t sim_context_device(CUcontext context) { return static_cast<std::uint32_t>(context->device); }
 void sim_notify() { sim::Gpu::instance().notify(); }
+
+void sim_next_kernel_meets(const sim::Meeting* meetings, std::size_t count) {
+  sim::next_meetings().assign(meetings, meetings + count);
+}
 }

@@ -1,6 +1,7 @@
 // Kernel launches and host functions.
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "api.h"
 #include "launch.h"
@@ -29,6 +30,11 @@ CUresult launch_grid(CUfunction f, int width, int height, CUstream stream) {
 }
 
 }  // namespace
+
+std::vector<sim::Meeting>& sim::next_meetings() {
+  static thread_local std::vector<Meeting> meetings;
+  return meetings;
+}
 
 CUresult sim::check(const Launch& launch) {
   if (!launch.function) return CUDA_ERROR_INVALID_HANDLE;
@@ -90,6 +96,7 @@ sim::Op sim::kernel_op(const Launch& launch) {
     op.grid[i] = static_cast<unsigned int>(grid[i]), op.block[i] = static_cast<unsigned int>(block[i]);
   }
   op.shared_bytes = static_cast<unsigned int>(launch.shared_bytes);
+  op.meetings = std::exchange(next_meetings(), {});
   take_parameters(launch, op);
   std::size_t offset = 0, size = 0;
   for (std::size_t i = 0; launch.parameters; ++i) {

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -289,7 +290,20 @@ bool Gpu::run_stream(Lock& lock, CUstream_st& stream) {
   return moved;
 }
 
+// Whether all others have come, too. They are other processes' kernels, whose coming nobody announces.
+bool Gpu::has_met(Op& op) {
+  for (const Meeting& meeting : op.meetings) {
+    if (!op.has_arrived && meeting.arrives) meeting.arrived->fetch_add(1);
+  }
+  op.has_arrived = true;
+  const bool all = std::all_of(op.meetings.begin(), op.meetings.end(),
+                               [](const Meeting& meeting) { return *meeting.arrived >= meeting.parties; });
+  polling_ = polling_ || !all;
+  return all;
+}
+
 bool Gpu::step(CUstream_st& stream, Op& op) {
+  if (!op.meetings.empty() && !has_met(op)) return false;
   CUresult code = CUDA_ERROR_ILLEGAL_ADDRESS;
   switch (judge(stream, op, code)) {
     case Verdict::stay:

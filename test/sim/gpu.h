@@ -55,6 +55,7 @@ class Gpu {
   void rest(Lock& lock);
   bool run_stream(Lock& lock, CUstream_st& stream);
   bool step(CUstream_st& stream, Op& op);
+  bool has_met(Op& op);
   Verdict judge(CUstream_st& stream, const Op& op, CUresult& code);
   bool reaches_bad_memory(const Op& op) const;
   bool may_fault(bool asked);

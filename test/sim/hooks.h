@@ -21,6 +21,13 @@ struct Hooks {
 // `shared`: version 13.3, and a driver that lets several tools hold it; `unshared`: the same, and an older driver.
 enum class CuptiPolicy : int { normal, held, too_new, shared, unshared };
 
+// Where kernels of several processes wait for each other, in memory that they share.
+struct Meeting {
+  std::atomic<std::uint32_t>* arrived;
+  std::uint32_t parties;
+  bool arrives;  // false: this one only waits
+};
+
 }  // namespace sim
 
 extern "C" {
@@ -39,4 +46,6 @@ std::uint32_t sim_context_id(CUcontext context);
 std::uint32_t sim_context_device(CUcontext context);
 // For tests: lets go whatever a `hold … until=notify` rule holds.
 void sim_notify();
+// The next kernel that this thread launches arrives at all of these, and ends once each has had its number of arrivals.
+void sim_next_kernel_meets(const sim::Meeting* meetings, std::size_t count);
 }

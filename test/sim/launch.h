@@ -23,6 +23,9 @@ struct Launch {
 CUresult check(const Launch& launch);
 Op kernel_op(const Launch& launch);
 
+// The meetings of the next kernel that this thread launches (sim_next_kernel_meets).
+std::vector<Meeting>& next_meetings();
+
 // Modules are loaded late, as by CUDA_MODULE_LOADING=LAZY.
 void load_of(CUfunction function);
 // Those of its ".entry" in PTX, or what its name ends in: "fill__8_4" has one of 8 bytes and one of 4. Each lies at a

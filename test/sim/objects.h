@@ -54,6 +54,8 @@ struct Op {
   std::uint64_t sequence = 0;      // issue order in the process
   std::shared_ptr<char[]> staged;  // what was copied out of pageable memory at the call
   std::vector<Dependency> after;
+  std::vector<Meeting> meetings;
+  bool has_arrived = false;                   // at them
   std::vector<std::vector<char>> parameters;  // of a kernel whose name says how large they are
 
   Work work() const;

@@ -212,6 +212,28 @@ void dump_interned(const ProcessRecord& r) {
   }
 }
 
+void dump_collectives(const ProcessRecord& r) {
+  for (std::size_t i = 0; i < r.communicators.size(); ++i) {
+    const session::Communicator& c = r.communicators[i];
+    std::printf("communicator %zu hash=%016" PRIx64 " name=%s rank=%d ranks=%d version=%d made=%" PRIu64
+                " collectives=%" PRIu64 " captured=%" PRIu64 " finalized=%d\n",
+                i, c.hash, base::printable(c.name).c_str(), c.rank, c.ranks, c.version, c.made, c.collectives,
+                c.captured, c.finalized);
+    for (const auto& [peer, calls] : c.sends) std::printf("sends %zu peer=%u calls=%" PRIu64 "\n", i, peer, calls);
+    for (const auto& [peer, calls] : c.receives)
+      std::printf("receives %zu peer=%u calls=%" PRIu64 "\n", i, peer, calls);
+  }
+  for (const session::Collective& c : r.collectives) {
+    std::printf("collective %" PRIu64 " communicator=%u function=%s ordinal=%u of_function=%u count=%" PRIu64
+                " type=%s peer=%d stream=0x%" PRIx64 " flags=%u thread=%u site=%u ticks=%" PRIu64 "\n",
+                c.number, c.communicator,
+                std::string(wire::collective::kFunctionNames[static_cast<std::size_t>(c.function)]).c_str(), c.ordinal,
+                c.of_function, c.count,
+                std::string(wire::collective::kTypeNames[static_cast<std::size_t>(c.type)]).c_str(), c.peer, c.stream,
+                c.flags, c.thread, c.site, c.ticks);
+  }
+}
+
 void dump_graphs(const ProcessRecord& r) {
   std::size_t id = 0;
   for (const session::Graph& graph : r.graphs) {
@@ -252,6 +274,7 @@ int carry_out(const DumpOptions& options) {
     dump_errors(process.record);
     dump_memory(process.record);
     dump_interned(process.record);
+    dump_collectives(process.record);
     dump_graphs(process.record);
   }
   return 0;

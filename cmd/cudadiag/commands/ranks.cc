@@ -12,19 +12,19 @@
 #include <string>
 #include <vector>
 
-#include "analyse/hangs/hang.h"
 #include "base/printable.h"
 #include "commands/commands.h"
-#include "diagnose/session_state.h"
+#include "diagnose/groups.h"
+#include "diagnose/rank_names.h"
 #include "diagnose/surroundings.h"
 #include "diagnose/words.h"
 #include "options/command_line.h"
 #include "options/shared_options.h"
 #include "report/finding_text.h"
 #include "report/json.h"
-#include "session/ownership.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "sessions/job_sessions.h"
 #include "sessions/session_choice.h"
 #include "symbolize/source_excerpt.h"
 #include "terminal/terminal.h"
@@ -41,17 +41,6 @@ struct RanksOptions {
 };
 
 namespace fs = std::filesystem;
-
-// The session of one launcher.
-struct Part {
-  explicit Part(session::Session from) : session(std::move(from)), state(session) {}
-
-  const std::vector<analyse::Failure>& failures() { return state.analysis().failures; }
-
-  const session::Session session;
-  diagnose::SessionState state;
-};
-using Parts = std::vector<std::unique_ptr<Part>>;
 
 // A session may be named, and also lie in a folder that was named.
 std::vector<fs::path> each_once(const std::vector<fs::path>& folders) {
@@ -94,46 +83,61 @@ base::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) {
   return each_once(found);
 }
 
-base::Result<Parts> read_parts(const std::vector<fs::path>& folders) {
-  Parts parts;
-  std::map<int, fs::path> ranks;
-  for (const fs::path& folder : folders) {
-    auto opened = choose_run(std::nullopt, folder.string());
-    if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
-    auto read = std::get<supervise::LiveRun>(opened).read();
-    if (const auto* failure = std::get_if<base::Error>(&read)) return *failure;
-    auto& session = std::get<session::Session>(read);
-    for (const session::Process& process : session.processes) {
-      if (!process.rank || !analyse::calls_collectives(process)) continue;
-      const auto [known, is_new] = ranks.emplace(*process.rank, folder);
-      if (is_new || known->second == folder) continue;
-      return base::Error{
-          fmt::format("rank {} is in two sessions: {} and {}", *process.rank, known->second.string(), folder.string()),
-          "name the sessions of one run of the job"};
+// Where the ranks part: by their groups, or by the order of their kernels if NCCL told of no groups.
+struct Parting {
+  std::optional<diagnose::GroupsPart> groups;
+  std::optional<diagnose::RanksPart> ranks;
+};
+
+base::Result<Parting> by_groups(JobSessions& job, bool hangs) {
+  std::vector<analyse::RankState> states;
+  std::vector<JobSession*> owners;
+  for (JobSession& part : job.all()) {
+    for (analyse::RankState& state : part.states) {
+      states.push_back(std::move(state));
+      owners.push_back(&part);
     }
-    parts.push_back(std::make_unique<Part>(std::move(session)));
+    part.states.clear();
   }
-  return parts;
+  const auto answer = analyse::group_answer(states, hangs);
+  if (!answer) return Parting{};
+  // The sessions that are read below must open.
+  for (const analyse::GroupAnswer::Rank& rank : answer->ranks) {
+    if (rank.has_come || rank.waits_in) continue;
+    const auto opened = job.open(*owners[rank.state]);
+    if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
+  }
+  const auto recorded = [&](std::size_t state) {
+    const auto opened = job.open(*owners[state]);
+    OpenSession& open = *std::get<OpenSession*>(opened);
+    const auto& processes = open.session.processes;
+    const auto process = std::find_if(processes.begin(), processes.end(),
+                                      [&](const session::Process& p) { return p.pid == states[state].pid; });
+    return diagnose::RecordedRank{open.session, *process, open.state.symbolizer()};
+  };
+  return Parting{diagnose::groups_part(*answer, states, recorded), {}};
 }
 
-// `hangs`: the first failure of all is a hang in a collective.
-std::optional<diagnose::RanksPart> where_they_part(const Parts& parts, bool hangs) {
+base::Result<Parting> by_kernels(JobSessions& job, bool hangs) {
   std::vector<const session::Process*> processes;
-  std::map<const session::Process*, Part*> owners;
-  for (const auto& part : parts) {
-    for (const session::Process& process : part->session.processes) {
+  std::map<const session::Process*, OpenSession*> owners;
+  for (JobSession& part : job.all()) {
+    // Also those without collectives: one may be the rank that has not come.
+    const auto opened = job.open(part);
+    if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
+    for (const session::Process& process : part.open->session.processes) {
       // Only their ranks show that several sessions belong to one job.
-      if (!process.rank && parts.size() > 1) continue;
+      if (!process.rank && job.all().size() > 1) continue;
       processes.push_back(&process);
-      owners[&process] = part.get();
+      owners[&process] = part.open.get();
     }
   }
   const auto ranks = analyse::ranks_to_tell(processes, hangs);
-  if (!ranks) return std::nullopt;
-  return diagnose::ranks_part(*ranks, [&](const session::Process& process) {
-    Part& owner = *owners.at(&process);
-    return diagnose::Recorded{owner.session, owner.state.symbolizer()};
-  });
+  if (!ranks) return Parting{};
+  return Parting{{}, diagnose::ranks_part(*ranks, [&](const session::Process& process) {
+                   OpenSession& owner = *owners.at(&process);
+                   return diagnose::Recorded{owner.session, owner.state.symbolizer()};
+                 })};
 }
 
 std::string name_of(const diagnose::Finding& finding) {
@@ -141,83 +145,142 @@ std::string name_of(const diagnose::Finding& finding) {
   return finding.host.empty() ? who : fmt::format("{}, host {}", who, base::printable(finding.host));
 }
 
-// The first failure of each of the other sessions, in a line each.
-std::string others(const Parts& parts, const Part& first) {
-  constexpr std::size_t kNamed = 8;
-  std::string text;
-  std::size_t count = 0;
-  for (const auto& part : parts) {
-    if (part.get() == &first || part->failures().empty() || ++count > kNamed) continue;
-    const diagnose::Diagnosis& report = part->state.diagnosis();
-    const diagnose::Finding& finding = report.findings.front();
-    text += fmt::format("also: {}: {} [{}]\n      cudadiag report {}\n", name_of(finding),
-                        report::headline(finding, report.working_directory), diagnose::word(finding.grade),
-                        diagnose::shell_word(part->session.folder.string()));
-  }
-  return text + (count > kNamed ? fmt::format("also: {} more\n", count - kNamed) : "");
-}
+// Sessions whose first failures are alike, by time.
+struct Alike {
+  JobSession* first = nullptr;
+  std::vector<diagnose::RankName> ranks;
+};
 
-Part* first_failed(const Parts& parts) {
-  Part* first = nullptr;
-  for (const auto& part : parts) {
-    if (part->failures().empty()) continue;
-    if (first == nullptr || analyse::comes_before(part->failures().front(), first->failures().front())) {
-      first = part.get();
+std::vector<Alike> alike(JobSessions& job) {
+  std::vector<JobSession*> failed;
+  for (JobSession& part : job.all()) {
+    if (part.failure) failed.push_back(&part);
+  }
+  std::stable_sort(failed.begin(), failed.end(),
+                   [](const auto* a, const auto* b) { return a->failure->order < b->failure->order; });
+  std::vector<Alike> groups;
+  std::map<std::uint64_t, std::size_t> known;
+  for (JobSession* part : failed) {
+    const FirstFailure& failure = *part->failure;
+    const auto [found, is_new] = known.emplace(failure.key, groups.size());
+    if (is_new || failure.key == 0) {
+      groups.push_back({part, {{failure.rank, failure.pid}}});
+    } else {
+      groups[found->second].ranks.push_back({failure.rank, failure.pid});
     }
   }
-  return first;
+  for (Alike& group : groups) std::sort(group.ranks.begin(), group.ranks.end());
+  return groups;
 }
 
-std::string no_failure(const Parts& parts, const std::optional<diagnose::RanksPart>& ranks) {
-  const std::string& directory = parts.front()->session.manifest.working_directory;
-  std::string text = fmt::format("cudadiag: no CUDA failure in {}\n",
-                                 parts.size() == 1 ? "this session" : fmt::format("these {} sessions", parts.size()));
-  if (!ranks) return text;
-  const std::vector<std::string> lines = diagnose::rank_lines(*ranks, directory);
-  text += fmt::format("the ranks part {}\n", lines.front());
+// The first failures of the other sessions, alike ones in one line.
+base::Result<std::string> others(JobSessions& job, const std::vector<Alike>& groups) {
+  constexpr std::size_t kNamed = 8;
+  std::string text;
+  for (std::size_t i = 0; i < groups.size() && i <= kNamed; ++i) {
+    std::vector<diagnose::RankName> ranks = groups[i].ranks;
+    if (i == 0) {
+      const FirstFailure& first = *groups[0].first->failure;
+      std::erase(ranks, diagnose::RankName{first.rank, first.pid});
+      if (!ranks.empty()) text += fmt::format("the same on {}\n", diagnose::names_of(ranks));
+      continue;
+    }
+    const auto opened = job.open(*groups[i].first);
+    if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
+    const diagnose::Diagnosis& report = std::get<OpenSession*>(opened)->state.diagnosis();
+    const diagnose::Finding& finding = report.findings.front();
+    text += fmt::format("also: {}: {} [{}]\n      cudadiag report {}\n",
+                        ranks.size() == 1 ? name_of(finding) : diagnose::names_of(ranks),
+                        report::headline(finding, report.working_directory), diagnose::word(finding.grade),
+                        diagnose::shell_word(groups[i].first->folder.string()));
+  }
+  return text + (groups.size() > kNamed + 1 ? fmt::format("also: {} more\n", groups.size() - kNamed - 1) : "");
+}
+
+// The answer for the job: a sentence, then what each rank does.
+std::string answer_text(const Parting& parting, const std::string& directory) {
+  if (!parting.groups && !parting.ranks) return "";
+  const std::vector<std::string> lines = parting.groups ? diagnose::group_lines(*parting.groups, directory)
+                                                        : diagnose::rank_lines(*parting.ranks, directory);
+  std::string text =
+      fmt::format("{}{}\n", parting.groups ? "cudadiag: " : "the ranks part ", base::printable(lines.front()));
   for (std::size_t i = 1; i < lines.size(); ++i) text += "  " + base::printable(lines[i]) + '\n';
   return text;
 }
 
+std::string no_failure(const JobSessions& job, const Parting& parting, const std::string& directory) {
+  const std::size_t count = job.all().size();
+  const std::string none = fmt::format("cudadiag: no CUDA failure in {}\n",
+                                       count == 1 ? "this session" : fmt::format("these {} sessions", count));
+  const std::string answer = answer_text(parting, directory);
+  return parting.groups ? answer + none : none + answer;
+}
+
 // Returns the first reason found. The sessions of a job are read together.
-std::string why_foreign(const Parts& parts) {
-  for (const auto& part : parts) {
-    const std::string why = session::why_foreign(part->session);
-    if (!why.empty()) return part->session.folder.string() + ": " + why;
+std::string why_foreign(const JobSessions& job) {
+  for (const JobSession& part : job.all()) {
+    if (!part.foreign.empty()) return part.folder.string() + ": " + part.foreign;
   }
   return "";
+}
+
+// The first failure of all is printed as a report.
+base::Result<std::string> first_report(JobSessions& job, const std::vector<Alike>& groups, Parting parting,
+                                       const RanksOptions& options, const std::string& foreign) {
+  JobSession& first = groups.empty() ? job.all().front() : *groups.front().first;
+  const auto opened = job.open(first);
+  if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
+  OpenSession& open = *std::get<OpenSession*>(opened);
+  const std::string answer = parting.groups ? answer_text(parting, first.working_directory) : "";
+  const std::string sentence = parting.groups ? diagnose::group_sentence(*parting.groups, first.working_directory) : "";
+  // The page need not say it again.
+  const bool says_it = parting.groups && !options.json;
+  open.state.set_job(std::move(parting.ranks), std::move(parting.groups));
+  diagnose::Diagnosis report = open.state.diagnosis();
+  diagnose::mark_foreign(report, foreign);
+  if (options.json) return report::write_json(report);
+  if (says_it) report.groups.reset();
+  const diagnose::Finding& finding = report.findings.front();
+  const bool is_quiet = options.verbosity == report::Verbosity::quiet;
+  if (is_quiet && !sentence.empty()) return fmt::format("cudadiag: {}\n", base::printable(sentence));
+  if (is_quiet) {
+    return fmt::format("cudadiag: {}: {} [{}]\n", name_of(finding), report::headline(finding, report.working_directory),
+                       diagnose::word(finding.grade));
+  }
+  const std::size_t count = job.all().size();
+  std::string text =
+      answer + fmt::format("cudadiag: first of {} session{}: {}\n", count, count == 1 ? "" : "s", name_of(finding));
+  text += report::write_text(report, text_options(options.verbosity, STDOUT_FILENO));
+  const auto rest = others(job, groups);
+  if (const auto* failure = std::get_if<base::Error>(&rest)) return *failure;
+  return text + std::get<std::string>(rest);
 }
 
 int carry_out(const RanksOptions& options) {
   const auto folders = sessions_of(options);
   if (const auto* failure = std::get_if<base::Error>(&folders)) return say(*failure), kOwnFailure;
-  const auto read = read_parts(std::get<std::vector<fs::path>>(folders));
+  auto read = JobSessions::read(std::get<std::vector<fs::path>>(folders));
   if (const auto* failure = std::get_if<base::Error>(&read)) return say(*failure), kOwnFailure;
-  const auto& parts = std::get<Parts>(read);
-  const std::string foreign = options.foreign ? "" : why_foreign(parts);
+  auto& job = std::get<JobSessions>(read);
+  const std::string foreign = options.foreign ? "" : why_foreign(job);
   const symbolize::WithheldSources withheld(!foreign.empty());
-  Part* first = first_failed(parts);
-  const bool hangs = first != nullptr && analyse::in_collective(first->failures().front());
+  const std::vector<Alike> groups = alike(job);
+  const FirstFailure* first = groups.empty() ? nullptr : &*groups.front().first->failure;
+  const std::string directory =
+      groups.empty() ? job.all().front().working_directory : groups.front().first->working_directory;
   // A rank's own failure is unrelated to where the other ranks wait for it.
-  std::optional<diagnose::RanksPart> ranks;
-  if (first == nullptr || hangs) ranks = where_they_part(parts, hangs);
-  if (first == nullptr && !options.json) return print(no_failure(parts, ranks)), 0;
-  Part& told = first == nullptr ? *parts.front() : *first;
-  told.state.set_job(std::move(ranks));
-  diagnose::Diagnosis report = told.state.diagnosis();
-  diagnose::mark_foreign(report, foreign);
-  if (options.json) return print(report::write_json(report)), 0;
-  const diagnose::Finding& finding = report.findings.front();
-  if (options.verbosity == report::Verbosity::quiet) {
-    print(fmt::format("cudadiag: {}: {} [{}]\n", name_of(finding), report::headline(finding, report.working_directory),
-                      diagnose::word(finding.grade)));
-    return 0;
+  Parting parting;
+  if (first == nullptr || first->hangs) {
+    auto found = job.knows_groups()                         ? by_groups(job, first != nullptr)
+                 : first == nullptr || first->in_collective ? by_kernels(job, first != nullptr)
+                                                            : base::Result<Parting>(Parting{});
+    if (const auto* failure = std::get_if<base::Error>(&found)) return say(*failure), kOwnFailure;
+    parting = std::move(std::get<Parting>(found));
   }
-  print(fmt::format("cudadiag: first of {} session{}: {}\n", parts.size(), parts.size() == 1 ? "" : "s",
-                    name_of(finding)));
-  print(report::write_text(report, text_options(options.verbosity, STDOUT_FILENO)));
-  print(others(parts, told));
-  return 0;
+  if (first == nullptr && !options.json) return print(no_failure(job, parting, directory)), 0;
+  const auto text = first_report(job, groups, std::move(parting), options, foreign);
+  if (const auto* failure = std::get_if<base::Error>(&text)) return say(*failure), kOwnFailure;
+  return print(std::get<std::string>(text)), 0;
 }
 
 }  // namespace

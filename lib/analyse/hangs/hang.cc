@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyse/hangs/rank_state.h"
 #include "analyse/hangs/ranks.h"
 #include "analyse/hangs/unfinished_work.h"
 #include "analyse/record_horizon.h"
@@ -143,7 +144,11 @@ std::optional<Failure> hang(const session::Process& process, double seconds) {
 
 bool in_collective(const Failure& hang) {
   const session::ProcessRecord& record = hang.process->record;
-  const auto is = [&](const Candidate& candidate) { return launches_collective(record, *candidate.operation); };
+  // Without the communicators nothing is known of sends and receives.
+  const bool knows = !record.communicators.empty();
+  const auto is = [&](const Candidate& candidate) {
+    return launches_collective(record, *candidate.operation) || (knows && launches_nccl(record, *candidate.operation));
+  };
   return hang.kind == Kind::hang && std::all_of(hang.candidates.begin(), hang.candidates.end(), is);
 }
 

@@ -44,6 +44,11 @@ bool ranks_with_other_data(const Symptoms& symptoms, Facts& facts) {
   return symptoms.ranks_part == RanksDifference::kernel || symptoms.ranks_part == RanksDifference::blocks;
 }
 
+bool ranks_in_circle(const Symptoms& symptoms, Facts& facts) {
+  facts.add("calls", symptoms.rank_calls);
+  return symptoms.ranks_part == RanksDifference::circle;
+}
+
 bool ranks_alike(const Symptoms& symptoms, Facts& facts) {
   facts.add("number", std::to_string(symptoms.ranks));
   return symptoms.ranks_part == RanksDifference::none;
@@ -129,6 +134,14 @@ const std::vector<Rule>& hang_rules() {
                  "types"},
        .fix = {"compare the shapes and types of what each rank gives to it"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
+      {.id = "ranks-wait-in-a-circle",
+       .when = ranks_in_circle,
+       .texts = {"each rank waits for the next one ({calls})"},
+       .fix = {"let all ranks call the collectives of their groups in one order, and let one end of each pair receive "
+               "first",
+               "put sends and receives that belong together between ncclGroupStart and ncclGroupEnd "
+               "(torch.distributed.batch_isend_irecv)"},
+       .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/p2p.html"},
       {.id = "all-ranks-in-collective",
        .sure = Sure::often,
        .when = ranks_alike,

@@ -8,6 +8,7 @@ namespace cudadiag::diagnose {
 using WaitsFor = analyse::StreamWait::For;
 
 // `absence`: some ranks have not reached the collective. `none`: all have called the same number, in the same way.
-enum class RanksDifference { none, absence, line, kernel, blocks };
+// `circle`: each rank waits for the next one.
+enum class RanksDifference { none, absence, line, kernel, blocks, circle };
 
 }  // namespace cudadiag::diagnose

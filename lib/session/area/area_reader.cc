@@ -10,6 +10,7 @@
 
 #include "session/area/area_regions.h"
 #include "session/area/call_name.h"
+#include "session/area/collectives_reader.h"
 #include "session/area/failed_call_reader.h"
 #include "session/area/intern_reader.h"
 #include "session/area/launch_parameters.h"
@@ -54,6 +55,7 @@ class AreaReader {
     read_failed_calls(regions_, strings_, frozen_slot_, record_);
     read_allocations();
     read_site_counts();
+    read_collectives(area_, regions_, record_);
     return std::move(record_);
   }
 

@@ -58,6 +58,10 @@ TEST_CASE("what is known of a job's ranks comes before what the kernel's name sa
     symptoms.ranks_part = part;
     CHECK(id_of(symptoms) == "ranks-give-different-data");
   }
+  symptoms.ranks_part = RanksDifference::circle;
+  symptoms.rank_calls = "rank 1: send 4 to rank 3 in group pp1";
+  CHECK(id_of(symptoms) == "ranks-wait-in-a-circle");
+  CHECK(text_of(symptoms) == "each rank waits for the next one (rank 1: send 4 to rank 3 in group pp1)");
   symptoms.ranks_part = RanksDifference::none;
   CHECK(id_of(symptoms) == "all-ranks-in-collective");
   CHECK(text_of(symptoms).starts_with("all 8 ranks of this run have called the collective"));

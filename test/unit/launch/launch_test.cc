@@ -19,6 +19,7 @@
 #include "launch/command_path.h"
 #include "launch/environment.h"
 #include "launch/process.h"
+#include "launch/profiler_plugin.h"
 #include "launch/watcher.h"
 #include "unit/scratch_folder.h"
 #include "wire/area.h"
@@ -213,6 +214,36 @@ TEST_CASE("an injection library of the user's is kept, but for a core dump and a
   const Setting ours("CUDA_INJECTION64_PATH", "/other/libcudadiag_record.so");
   CHECK_FALSE(sets(variables_with({}), "CUDADIAG_EARLIER_INJECTION=/other/libcudadiag_record.so"));
   CHECK(launch::dropped_injection("/lib/record.so", {}).find("another copy") != std::string::npos);
+}
+
+TEST_CASE("the recorder is NCCL's profiler plugin, in front of the one that the user named") {
+  const ScratchFolder scratch;
+  const std::string file = (scratch.path() / "nccl.conf").string();
+  const Setting settings("NCCL_CONF_FILE", file.c_str());
+  const auto variables = [] { return launch::environment_with(launch::profiler_variables("/lib/record.so")); };
+  SUBCASE("none is named") {
+    CHECK(sets(variables(), "NCCL_PROFILER_PLUGIN=/lib/record.so"));
+    CHECK_FALSE(sets(variables(), "CUDADIAG_NCCL_PROFILER="));
+  }
+  SUBCASE("by the environment, which comes before NCCL's settings") {
+    std::ofstream(file) << "NCCL_PROFILER_PLUGIN=none\n";
+    const Setting named("NCCL_PROFILER_PLUGIN", "inspector");
+    CHECK(sets(variables(), "CUDADIAG_NCCL_PROFILER=inspector"));
+    CHECK(sets(variables(), "NCCL_PROFILER_PLUGIN=/lib/record.so"));
+  }
+  SUBCASE("by NCCL's settings") {
+    std::ofstream(file) << "# NCCL_PROFILER_PLUGIN=other\nNCCL_DEBUG=WARN\nNCCL_PROFILER_PLUGIN=inspector\r\n";
+    CHECK(sets(variables(), "CUDADIAG_NCCL_PROFILER=inspector"));
+  }
+  SUBCASE("turned off, it stays off") {
+    const Setting off("NCCL_PROFILER_PLUGIN", "None");
+    CHECK(launch::profiler_variables("/lib/record.so").empty());
+  }
+  SUBCASE("inside another cudadiag it is still the user's own") {
+    const Setting outer("NCCL_PROFILER_PLUGIN", "/opt/record.so");
+    const Setting named("CUDADIAG_NCCL_PROFILER", "inspector");
+    CHECK(sets(variables(), "CUDADIAG_NCCL_PROFILER=inspector"));
+  }
 }
 
 TEST_CASE("a run for a core dump has no injection library") {

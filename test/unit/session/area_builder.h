@@ -23,6 +23,7 @@ struct AreaShape {
   std::size_t threads = 2, contexts = 1, streams = 2, errors = 4, sites = 32, held_per_stream = 2, ring = 4;
   std::size_t graph_words = 2, allocations = 4, intern_bytes = 4096;
   std::size_t layout_numbers = 16, parameter_slots = 1;  // slots: of each thread
+  std::size_t communicators = 2, peers = 4, collectives = 4;
 };
 
 class AreaBuilder {
@@ -45,7 +46,10 @@ class AreaBuilder {
         shape.allocations * a::kAllocationSize,
         shape.layout_numbers * 2,
         wire::launch_parameters::kThreads * shape.parameter_slots * wire::launch_parameters::kSlotSize,
-        shape.intern_bytes};
+        shape.intern_bytes,
+        shape.communicators * wire::communicator::kSize,
+        shape.peers * wire::peer::kSize,
+        shape.collectives * wire::collective::kSize};
     std::size_t at = a::kHeaderSize;
     for (std::size_t i = 0; i < a::kRegions; ++i) {
       offsets_[i] = at;
@@ -83,6 +87,9 @@ class AreaBuilder {
     wire::store(entry, w::kSerial, i + 1);
     return entry;
   }
+  std::byte* communicator(std::size_t i) { return at(Region::communicators, i * wire::communicator::kSize); }
+  std::byte* peer(std::size_t i) { return at(Region::peers, i * wire::peer::kSize); }
+  std::byte* collective(std::size_t i) { return at(Region::collectives, i * wire::collective::kSize); }
   std::byte* error(std::size_t i) { return at(Region::errors, i * wire::area::kErrorSize); }
   std::byte* site_count(std::size_t i) {
     return at(Region::sites, wire::area::site_place(i, shape_.sites) * wire::area::kSiteSize);

@@ -1,0 +1,116 @@
+#include "sessions/job_sessions.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analyse/hangs/hang.h"
+#include "analyse/site_keys.h"
+#include "session/ownership.h"
+#include "sessions/session_choice.h"
+#include "wire/hash.h"
+
+namespace cudadiag::command {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Calls of each rank: enough to find where waiting ranks part, few enough for a thousand ranks.
+constexpr std::size_t kCallsKept = 256;
+
+base::Result<std::unique_ptr<OpenSession>> open_session(const fs::path& folder) {
+  auto opened = choose_run(std::nullopt, folder.string());
+  if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
+  auto read = std::get<supervise::LiveRun>(opened).read();
+  if (const auto* failure = std::get_if<base::Error>(&read)) return *failure;
+  return std::make_unique<OpenSession>(std::move(std::get<session::Session>(read)));
+}
+
+// The same for reports that differ in the rank alone; 0 if it is not known.
+std::uint64_t key_of(const analyse::Failure& failure) {
+  const analyse::Candidate* candidate = failure.candidates.empty() ? nullptr : &failure.candidates.front();
+  const std::uint32_t site = candidate != nullptr          ? candidate->site()
+                             : failure.reported != nullptr ? failure.reported->site
+                                                           : 0;
+  const wire::site_key::Key line = analyse::SiteKeys(failure.process->record).of_innermost(site);
+  if (line == 0) return 0;
+  const std::uint64_t code = failure.reported == nullptr ? 0 : failure.reported->code;
+  return wire::mix_all(line, static_cast<std::uint64_t>(failure.kind), code,
+                       static_cast<std::uint64_t>(failure.grade)) |
+         1;
+}
+
+std::optional<FirstFailure> first_failure(OpenSession& open) {
+  const std::vector<analyse::Failure>& failures = open.state.analysis().failures;
+  if (failures.empty()) return std::nullopt;
+  const analyse::Failure& failure = failures.front();
+  const bool hangs = failure.kind == analyse::Kind::hang;
+  return FirstFailure{analyse::order_of(failure),
+                      failure.grade,
+                      key_of(failure),
+                      failure.process->rank,
+                      failure.process->pid,
+                      hangs,
+                      hangs && analyse::in_collective(failure)};
+}
+
+// `several`: only processes with a rank belong to the job.
+void add_states(const session::Session& session, bool several, JobSession& to) {
+  to.knows_groups = true;
+  for (const session::Process& process : session.processes) {
+    const bool calls = analyse::calls_collectives(process);
+    to.has_collectives = to.has_collectives || calls || !process.record.communicators.empty();
+    to.knows_groups = to.knows_groups && (!calls || !process.record.communicators.empty());
+    if (several && !process.rank) continue;
+    if (auto state = analyse::rank_state(process, kCallsKept)) to.states.push_back(std::move(*state));
+  }
+}
+
+}  // namespace
+
+base::Result<JobSessions> JobSessions::read(const std::vector<fs::path>& folders) {
+  JobSessions job;
+  std::map<int, fs::path> ranks;
+  for (const fs::path& folder : folders) {
+    auto opened = open_session(folder);
+    if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
+    auto open = std::move(std::get<std::unique_ptr<OpenSession>>(opened));
+    for (const session::Process& process : open->session.processes) {
+      const bool takes_part = analyse::calls_collectives(process) || !process.record.communicators.empty();
+      if (!process.rank || !takes_part) continue;
+      const auto [known, is_new] = ranks.emplace(*process.rank, folder);
+      if (is_new || known->second == folder) continue;
+      return base::Error{
+          fmt::format("rank {} is in two sessions: {} and {}", *process.rank, known->second.string(), folder.string()),
+          "name the sessions of one run of the job"};
+    }
+    JobSession& session = job.sessions_.emplace_back();
+    session.folder = open->session.folder;
+    session.working_directory = open->session.manifest.working_directory;
+    session.foreign = session::why_foreign(open->session);
+    session.failure = first_failure(*open);
+    add_states(open->session, folders.size() > 1, session);
+    // Without its communicators a rank can only be compared operation by operation.
+    const bool keeps = folders.size() == 1 || (session.has_collectives && !session.knows_groups);
+    if (keeps) session.open = std::move(open);
+  }
+  return job;
+}
+
+base::Result<OpenSession*> JobSessions::open(JobSession& session) {
+  if (session.open == nullptr) {
+    auto opened = open_session(session.folder);
+    if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
+    session.open = std::move(std::get<std::unique_ptr<OpenSession>>(opened));
+  }
+  return session.open.get();
+}
+
+bool JobSessions::knows_groups() const {
+  return std::any_of(sessions_.begin(), sessions_.end(), [](const JobSession& s) { return !s.states.empty(); }) &&
+         std::all_of(sessions_.begin(), sessions_.end(), [](const JobSession& s) { return s.knows_groups; });
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,53 @@
+// Why a job stands still, by the communicators of NCCL: which rank has not come to which call of which group, which
+// ranks call it differently, or which ranks wait for each other in a circle.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyse/hangs/rank_state.h"
+
+namespace cudadiag::analyse {
+
+struct GroupAnswer {
+  enum class Kind {
+    absence,   // some ranks have not come to the call
+    mismatch,  // the ranks call it differently
+    circle,    // each rank waits for the next one in `circle`
+    present,   // all have come, alike, and it does not end
+  };
+  // `line`: they had called all earlier ones, as far as these are recorded, from one line each.
+  enum class Difference { none, function, count, type, root, line };
+
+  // A rank at the call in question.
+  struct Rank {
+    std::size_t state = 0;            // index among those that were compared
+    std::int32_t rank = 0;            // in the group
+    std::optional<std::size_t> call;  // index in RankState::calls; nothing: it has not come, or its record is lost
+    bool has_come = false;
+    std::optional<std::size_t> waits_in;  // of one that has not come: the call in which it waits itself
+  };
+
+  struct Wait {
+    std::size_t state = 0, call = 0;
+    std::size_t for_state = 0;
+  };
+
+  Kind kind = Kind::present;
+  Difference difference = Difference::none;
+  session::Communicator group;       // as one of its ranks has it
+  RankState::Call call;              // as one of them made it: the earliest
+  std::vector<Rank> ranks;           // of the group, or the two ends of a message; by rank
+  std::vector<std::int32_t> unseen;  // ranks of the group without a recording
+  std::vector<Wait> circle;
+};
+
+// Nothing: no rank waits in a call that others have not come to, or the communicators are not known in full.
+// `hangs`: somebody found that the job hangs; else only what was waited in for long counts.
+std::optional<GroupAnswer> group_answer(std::span<const RankState> ranks, bool hangs);
+
+}  // namespace cudadiag::analyse

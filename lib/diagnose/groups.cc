@@ -1,0 +1,370 @@
+#include "diagnose/groups.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analyse/ending.h"
+#include "analyse/hangs/unfinished_work.h"
+#include "base/demangle.h"
+#include "base/printable.h"
+#include "diagnose/facts/place.h"
+#include "diagnose/kernel_name.h"
+#include "diagnose/latest_line.h"
+#include "diagnose/rank_names.h"
+#include "diagnose/ranks.h"
+#include "diagnose/resolved_site.h"
+#include "diagnose/words.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+using analyse::GroupAnswer;
+using analyse::RankState;
+using Kind = GroupAnswer::Kind;
+using Difference = GroupAnswer::Difference;
+using wire::collective::Function;
+
+// In the order of wire::collective::Function and Type.
+constexpr std::array<std::string_view, wire::collective::kFunctionNames.size()> kFunctions = {
+    "collective", "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",
+    "all_to_all", "gather",     "scatter",    "send",           "recv"};
+constexpr std::array<std::string_view, wire::collective::kTypeNames.size()> kTypes = {
+    "elements", "int8",    "uint8",   "int32",    "uint32",     "int64",     "uint64",
+    "float16",  "float32", "float64", "bfloat16", "float8e4m3", "float8e5m2"};
+
+std::string function_of(const session::Collective& call) {
+  return std::string(kFunctions[static_cast<std::size_t>(call.function)]);
+}
+
+std::uint64_t number_of(const session::Collective& call) {
+  return call.of_function != 0 ? call.of_function : call.ordinal;
+}
+
+bool is_message(const session::Collective& call) { return wire::collective::is_point_to_point(call.function); }
+
+// "all_reduce 481 of 1,024 float32"
+std::string described(const session::Collective& call) {
+  return fmt::format("{} {} of {} {}", function_of(call), thousands(number_of(call)), thousands(call.count),
+                     kTypes[static_cast<std::size_t>(call.type)]);
+}
+
+std::string group_name(const session::Communicator& group) {
+  if (!group.name.empty()) return "group " + base::printable(group.name);
+  const std::string size = group.ranks > 0 ? fmt::format("of {} ranks ", group.ranks) : "";
+  return fmt::format("the group {}with id {:x}", size, group.hash);
+}
+
+// The job's name of a rank of the group.
+std::string job_rank(std::span<const RankState> states, const session::Communicator& group, std::int32_t peer) {
+  for (const RankState& state : states) {
+    for (const session::Communicator& other : state.communicators) {
+      if (other.hash == group.hash && other.rank == peer) return names_of({{state.rank, state.pid}});
+    }
+  }
+  return fmt::format("rank {} of the group", peer);
+}
+
+// "send 4 to rank 3 in group pp1", "all_reduce 481 of group tp1"
+std::string named_call(std::span<const RankState> states, const session::Communicator& group,
+                       const session::Collective& call) {
+  const std::string what = function_of(call) + ' ' + thousands(number_of(call));
+  if (!is_message(call)) return what + " of " + group_name(group);
+  const char* way = call.function == Function::send ? " to " : " from ";
+  return what + way + job_rank(states, group, call.peer) + " in " + group_name(group);
+}
+
+Location line_of(const RecordedRank& rank, std::uint32_t site) {
+  return site == 0 ? Location{} : located(resolve(rank.symbolizer, rank.process, site).line.location);
+}
+
+// Describes what an absent rank does instead.
+void describe_absent(const RecordedRank& from, GroupRank& rank) {
+  const session::ProcessRecord& record = from.process.record;
+  const analyse::Ending end = analyse::own_ending(from.process);
+  const session::Manifest& manifest = from.session.manifest;
+  if (manifest.ended_before_hang.contains(rank.pid)) {
+    rank.does = end.known ? "ended before, with " + end.text : "ended before";
+    return;
+  }
+  const analyse::UnfinishedWork work = analyse::unfinished_work(record);
+  for (const analyse::UnfinishedStream* stream : analyse::standing_streams(work)) {
+    if (!stream->proven() || stream->candidates.empty()) continue;
+    const session::Operation& operation = *stream->candidates.front();
+    const ResolvedSite site = resolve(from.symbolizer, from.process, operation.site);
+    rank.location = located(site.line.location);
+    const std::string kernel = site.mangled.empty() ? "" : base::demangle(site.mangled);
+    rank.does = kernel.empty() ? "waits for its own GPU work"
+                               : "is in kernel " + base::printable(short_kernel_name(kernel, 60));
+    return;
+  }
+  for (const analyse::WaitingThread& thread : work.threads) {
+    const auto& blocked = thread.thread->blocked;
+    if (blocked.call.empty()) continue;
+    rank.location = line_of(from, thread.site);
+    rank.does = "is in " + base::printable(blocked.outer.empty() ? blocked.call : blocked.outer);
+    return;
+  }
+  const session::Operation* latest = latest_of_a_line(from.process, from.symbolizer);
+  if (latest == nullptr) {
+    rank.does = "has given the GPU no work";
+    return;
+  }
+  rank.location = line_of(from, latest->site);
+  rank.does = "last worked";
+  if (record.clock_last > latest->ticks) {
+    rank.does +=
+        fmt::format(" {} earlier", duration(record.seconds(record.clock_last) - record.seconds(latest->ticks)));
+  }
+}
+
+class Resolution {
+ public:
+  Resolution(const GroupAnswer& answer, std::span<const RankState> states,
+             const std::function<RecordedRank(std::size_t)>& recorded)
+      : answer_(answer), states_(states), recorded_(recorded) {}
+
+  GroupRank rank(const GroupAnswer::Rank& from) {
+    const RankState& state = states_[from.state];
+    GroupRank rank{state.pid, state.rank, from.rank, from.has_come, "", {}, ""};
+    if (from.has_come) {
+      if (!from.call) return rank;
+      const RankState::Call& call = state.calls[*from.call];
+      rank.call = described(call);
+      rank.location = location_of(from.state, call);
+    } else if (from.waits_in) {
+      const RankState::Call& call = state.calls[*from.waits_in];
+      rank.does = "waits in " + named_call(states_, state.communicators[call.communicator], call);
+      rank.location = location_of(from.state, call);
+    } else {
+      describe_absent(recorded_(from.state), rank);
+    }
+    return rank;
+  }
+
+  GroupWait wait(const GroupAnswer::Wait& from) {
+    const RankState &state = states_[from.state], &other = states_[from.for_state];
+    const RankState::Call& call = state.calls[from.call];
+    GroupWait wait;
+    wait.rank = state.rank, wait.for_rank = other.rank;
+    wait.pid = state.pid, wait.for_pid = other.pid;
+    wait.call = named_call(states_, state.communicators[call.communicator], call);
+    wait.location = location_of(from.state, call);
+    return wait;
+  }
+
+ private:
+  // Ranks that run the same program call from the same line: its symbols are looked up once.
+  Location location_of(std::size_t state, const RankState::Call& call) {
+    if (call.line != 0) {
+      const auto known = known_.find(call.line);
+      if (known != known_.end()) return known->second;
+    }
+    Location found = line_of(recorded_(state), call.site);
+    if (call.line != 0) known_.emplace(call.line, found);
+    return found;
+  }
+
+  const GroupAnswer& answer_;
+  std::span<const RankState> states_;
+  const std::function<RecordedRank(std::size_t)>& recorded_;
+  std::map<wire::site_key::Key, Location> known_;
+};
+
+// "group tp1"
+std::string group_of(const GroupsPart& part) {
+  session::Communicator group;
+  group.name = part.group;
+  group.hash = part.hash;
+  group.ranks = part.size;
+  return group_name(group);
+}
+
+std::string at(const Location& location, const std::string& directory) {
+  return location.nearest().line == 0 ? "" : " at " + place(location, directory);
+}
+
+template <typename Wanted>
+std::vector<const GroupRank*> those(const GroupsPart& part, Wanted wanted) {
+  std::vector<const GroupRank*> found;
+  for (const GroupRank& rank : part.ranks) {
+    if (wanted(rank)) found.push_back(&rank);
+  }
+  return found;
+}
+
+std::string names(const std::vector<const GroupRank*>& ranks) {
+  std::vector<RankName> all;
+  for (const GroupRank* rank : ranks) all.push_back({rank->rank, rank->pid});
+  std::sort(all.begin(), all.end());
+  return names_of(all);
+}
+
+using Texts = std::vector<std::pair<std::string, std::vector<const GroupRank*>>>;
+
+// Ranks by what they do, the most frequent first.
+template <typename Text>
+Texts by_text(const std::vector<const GroupRank*>& ranks, Text text) {
+  Texts texts;
+  std::map<std::string, std::size_t> known;
+  for (const GroupRank* rank : ranks) {
+    const std::string own = text(*rank);
+    const auto [found, is_new] = known.emplace(own, texts.size());
+    if (is_new) texts.push_back({own, {}});
+    texts[found->second].second.push_back(rank);
+  }
+  std::stable_sort(texts.begin(), texts.end(),
+                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+  return texts;
+}
+
+std::vector<const GroupRank*> missing(const GroupsPart& part) {
+  return those(part, [](const GroupRank& rank) { return !rank.has_come; });
+}
+
+std::string unseen_ranks(const GroupsPart& part) {
+  std::vector<RankName> names;
+  for (const std::int32_t rank : part.unseen) names.push_back({rank, 0});
+  return names_of(names);
+}
+
+std::string call_text(const GroupRank& rank, const std::string& directory) {
+  return (rank.call.empty() ? "came to it; the record is lost" : rank.call) + at(rank.location, directory);
+}
+
+std::string absent_text(const GroupRank& rank, const std::string& directory) {
+  return rank.does + at(rank.location, directory);
+}
+
+std::string what(const GroupsPart& part) {
+  return fmt::format("{} {} of {}", part.function, thousands(part.number), group_of(part));
+}
+
+std::string absence_sentence(const GroupsPart& part, const std::string& directory) {
+  const std::vector<const GroupRank*> absent = missing(part);
+  if (absent.empty()) {
+    return fmt::format("{} of {} {} not recorded, and the others wait in {} {} for them", unseen_ranks(part),
+                       group_of(part), part.unseen.size() == 1 ? "is" : "are", part.function, thousands(part.number));
+  }
+  const Texts texts = by_text(absent, [&](const GroupRank& rank) { return absent_text(rank, directory); });
+  const char* pronoun = absent.size() == 1 ? "it" : "the first of them";
+  return fmt::format("{} never came to {}: {} {}", names(absent), what(part), pronoun, texts.front().first);
+}
+
+std::string mismatch_sentence(const GroupsPart& part, const std::string& directory) {
+  const bool of_line = part.difference == Difference::line;
+  const Texts texts = by_text(those(part, [](const GroupRank& rank) { return !rank.call.empty(); }),
+                              [&](const GroupRank& rank) { return of_line ? call_text(rank, directory) : rank.call; });
+  const std::string which = part.difference == Difference::function ? "other collectives" : "other data";
+  if (texts.size() < 2) return fmt::format("the ranks come to {} with {}", what(part), which);
+  const auto& [odd, odd_ranks] = texts.back();
+  const auto& [usual, usual_ranks] = texts.front();
+  return fmt::format("{} {} {}{}, where {} {} {}, in {}", names(odd_ranks), odd_ranks.size() == 1 ? "calls" : "call",
+                     odd, of_line ? "" : at(odd_ranks.front()->location, directory), names(usual_ranks),
+                     usual_ranks.size() == 1 ? "calls" : "call", usual, group_of(part));
+}
+
+std::string circle_sentence(const GroupsPart& part) {
+  std::string text = "ranks wait for each other in a circle";
+  for (std::size_t i = 0; i < part.circle.size(); ++i) {
+    const GroupWait& wait = part.circle[i];
+    text += fmt::format("{} {} waits for {} in {}", i == 0 ? ":" : ";", names_of({{wait.rank, wait.pid}}),
+                        names_of({{wait.for_rank, wait.for_pid}}), wait.call);
+  }
+  return text;
+}
+
+}  // namespace
+
+GroupsPart groups_part(const GroupAnswer& answer, std::span<const RankState> states,
+                       const std::function<RecordedRank(std::size_t state)>& recorded) {
+  Resolution resolution(answer, states, recorded);
+  GroupsPart part;
+  part.kind = answer.kind;
+  part.difference = answer.difference;
+  part.group = answer.group.name;
+  part.hash = answer.group.hash;
+  part.size = answer.group.ranks;
+  part.function = function_of(answer.call);
+  part.number = number_of(answer.call);
+  part.unseen = answer.unseen;
+  for (const GroupAnswer::Rank& rank : answer.ranks) part.ranks.push_back(resolution.rank(rank));
+  for (const GroupAnswer::Wait& wait : answer.circle) part.circle.push_back(resolution.wait(wait));
+  return part;
+}
+
+std::string group_sentence(const GroupsPart& part, const std::string& directory) {
+  switch (part.kind) {
+    case Kind::absence:
+      return absence_sentence(part, directory);
+    case Kind::mismatch:
+      return mismatch_sentence(part, directory);
+    case Kind::circle:
+      return circle_sentence(part);
+    case Kind::present:
+      return fmt::format("all {} ranks of {} have come to {} {}, alike, and it does not end", part.ranks.size(),
+                         group_of(part), part.function, thousands(part.number));
+  }
+  return "";
+}
+
+std::vector<std::string> group_lines(const GroupsPart& part, const std::string& directory) {
+  std::vector<std::string> lines = {group_sentence(part, directory)};
+  if (part.kind == Kind::circle) {
+    for (const GroupWait& wait : part.circle) {
+      lines.push_back(
+          fmt::format("{}: {}{}", names_of({{wait.rank, wait.pid}}), wait.call, at(wait.location, directory)));
+    }
+    return lines;
+  }
+  for (const auto& [text, ranks] : by_text(those(part, [](const GroupRank& rank) { return rank.has_come; }),
+                                           [&](const GroupRank& rank) { return call_text(rank, directory); })) {
+    lines.push_back(names(ranks) + ": " + text);
+  }
+  for (const auto& [text, ranks] :
+       by_text(missing(part), [&](const GroupRank& rank) { return absent_text(rank, directory); })) {
+    lines.push_back(names(ranks) + ": " + text);
+  }
+  if (!part.unseen.empty()) {
+    lines.push_back(fmt::format("not recorded: {} of {}", unseen_ranks(part), group_of(part)));
+  }
+  return lines;
+}
+
+void add_groups(causes::Symptoms& symptoms, const GroupsPart& part, const std::string& directory) {
+  symptoms.ranks = part.ranks.size();
+  switch (part.kind) {
+    case Kind::absence:
+      symptoms.ranks_part = RanksDifference::absence;
+      symptoms.missing_ranks = missing(part).empty() ? unseen_ranks(part) : names(missing(part));
+      break;
+    case Kind::mismatch:
+      symptoms.ranks_part = part.difference == Difference::function || part.difference == Difference::line
+                                ? RanksDifference::line
+                                : RanksDifference::blocks;
+      break;
+    case Kind::circle:
+      symptoms.ranks_part = RanksDifference::circle;
+      break;
+    case Kind::present:
+      symptoms.ranks_part = RanksDifference::none;
+      break;
+  }
+  std::vector<std::string> lines = group_lines(part, directory);
+  for (std::size_t i = 1; i < lines.size(); ++i) symptoms.rank_calls += (i == 1 ? "" : "; ") + lines[i];
+}
+
+void tell_groups(std::vector<analyse::Note>& notes, const GroupsPart& part, const std::string& directory) {
+  for (analyse::Note& note : notes) {
+    if (note.code == analyse::NoteCode::ranks_part) note.text = group_sentence(part, directory);
+  }
+}
+
+std::vector<std::string> job_lines(const Diagnosis& report) {
+  if (report.groups) return group_lines(*report.groups, report.working_directory);
+  return report.ranks ? rank_lines(*report.ranks, report.working_directory) : std::vector<std::string>{};
+}
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,65 @@
+#include "launch/profiler_plugin.h"
+
+#include <strings.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+
+#include "wire/environment.h"
+
+namespace cudadiag::launch {
+namespace {
+
+namespace fs = std::filesystem;
+namespace names = wire::environment;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// As NCCL reads them: a variable and its value in a line, nothing stripped.
+std::optional<std::string> setting_in(const fs::path& file, const std::string& name) {
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (line.starts_with(name + "=")) return line.substr(name.size() + 1);
+  }
+  return std::nullopt;
+}
+
+std::string in_files_of_settings() {
+  const std::string named = variable("NCCL_CONF_FILE"), home = variable("HOME");
+  std::optional<std::string> value;
+  if (!named.empty()) {
+    value = setting_in(named, names::kProfilerPlugin);
+  } else if (!home.empty()) {
+    value = setting_in(fs::path(home) / ".nccl.conf", names::kProfilerPlugin);
+  }
+  if (!value) value = setting_in("/etc/nccl.conf", names::kProfilerPlugin);
+  return value.value_or("");
+}
+
+// A launcher of ours around this one has put its own there.
+bool is_recorder(const std::string& plugin, const fs::path& recorder) {
+  return fs::path(plugin).filename() == recorder.filename();
+}
+
+}  // namespace
+
+std::string wanted_profiler() {
+  const char* set = std::getenv(names::kProfilerPlugin);
+  return set == nullptr ? in_files_of_settings() : set;
+}
+
+std::vector<Variable> profiler_variables(const fs::path& recorder) {
+  std::string wanted = wanted_profiler();
+  if (is_recorder(wanted, recorder)) wanted = variable(names::kProfiler);
+  if (::strcasecmp(wanted.c_str(), "none") == 0) return {};
+  std::vector<Variable> variables = {{names::kProfilerPlugin, recorder.string()}};
+  if (!wanted.empty() || std::getenv(names::kProfiler) != nullptr) variables.push_back({names::kProfiler, wanted});
+  return variables;
+}
+
+}  // namespace cudadiag::launch

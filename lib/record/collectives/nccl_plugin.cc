@@ -1,0 +1,263 @@
+// NCCL's profiler plugin: the tables that NCCL looks up in this library. Nothing here fails NCCL or waits.
+//
+// A plugin that the user named gets exactly the events that it would get without ours: the tables of the versions that
+// it knows, its own contexts and handles, and only events that its own mask asks for.
+#include <stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <new>
+#include <type_traits>
+
+#include "record/collectives/entrance.h"
+#include "record/collectives/named_plugin.h"
+#include "record/collectives/profiler_interface.h"
+
+namespace cudadiag::record::profiler {
+namespace {
+
+// NCCL's context of a plugin: one for each communicator.
+struct Context {
+  void* named = nullptr;  // the other plugin's context
+  bool names = false;     // the other plugin takes events of this communicator
+  int* mask = nullptr;    // NCCL's
+  std::uint32_t communicator = Collectives::kNone;
+};
+
+// All contexts of this process. With NCCL's PXN a proxy thread hands on events of another process, with that one's
+// context, which must not be followed here.
+std::array<std::atomic<const Context*>, 4096> g_contexts;
+std::atomic<bool> g_lacks_contexts;  // some of this process found no place
+
+bool enter_context(const Context* context) {
+  for (std::atomic<const Context*>& place : g_contexts) {
+    const Context* free = nullptr;
+    if (place.compare_exchange_strong(free, context)) return true;
+  }
+  g_lacks_contexts.store(true, std::memory_order_relaxed);
+  return false;
+}
+
+void forget_context(const Context* context) {
+  for (std::atomic<const Context*>& place : g_contexts) {
+    const Context* own = context;
+    if (place.compare_exchange_strong(own, nullptr)) return;
+  }
+}
+
+bool is_of_this_process(const void* context) {
+  return std::any_of(g_contexts.begin(), g_contexts.end(), [&](const std::atomic<const Context*>& place) {
+    return place.load(std::memory_order_relaxed) == context;
+  });
+}
+
+constexpr bool may_be_foreign(std::uint64_t type) {
+  return (type & (kProxyOperation | kProxyStep | kProxyControl | kKernelChannel | kNetwork)) != 0;
+}
+
+// The other plugin's mask, which it may change at any time.
+int g_named_mask;
+
+constexpr int own_mask(int version) {
+  return static_cast<int>(version >= 5 ? kCollectiveCall | kPointToPoint : kCollective | kPointToPoint);
+}
+
+// The bits of a mask for which NCCL sends events of this type: their children's, too.
+constexpr std::uint64_t asked_for_by(std::uint64_t type) {
+  constexpr std::uint64_t kParts = kProxyOperation | kProxyStep | kKernelChannel | kNetwork;
+  constexpr std::uint64_t kCopyEngine = kCopyEngineCollective | kCopyEngineSync | kCopyEngineBatch;
+  switch (type) {
+    case kGroup:
+      return kGroup | kCollective | kPointToPoint | kParts;
+    case kCollective:
+      return kCollective | kParts;
+    case kPointToPoint:
+      return kPointToPoint | kParts;
+    case kGroupCall:
+      return kGroupCall | kPointToPointCall | kCollectiveCall | kKernelLaunch | kGroup | kCollective | kPointToPoint |
+             kParts | kCopyEngine;
+    case kCollectiveCall:
+      return kCollectiveCall | kCollective | kParts | kCopyEngine;
+    case kPointToPointCall:
+      return kPointToPointCall | kPointToPoint | kParts;
+    default:
+      return ~std::uint64_t{0};  // ours asks for none of these
+  }
+}
+
+std::uint64_t type_of(const EventHead& head, int version) { return version >= 5 ? head.type : head.type & 0xff; }
+
+template <typename Event>
+CollectiveCall call_of(const Event& event, std::uint32_t communicator, std::int32_t peer) {
+  return {communicator, event.function, event.type, event.count, peer, 0, 0, {}};
+}
+
+template <typename Event>
+std::uint32_t communicator_of(const Event& event, int version) {
+  const std::string_view name = event.communicator == nullptr ? "" : event.communicator;
+  return enter_communicator({event.hash, name, event.head.rank, 0, version}, true);
+}
+
+void record(Context& context, const void* event, std::uint64_t type, int version, std::uintptr_t frame) {
+  if (version < 4) {
+    if (type == kCollective) {
+      const auto& told = *static_cast<const NamedCollectiveEvent*>(event);
+      CollectiveCall call = call_of(told, communicator_of(told, version), told.root);
+      call.sequence = told.sequence;
+      enter_collective(call, frame);
+    } else if (type == kPointToPoint) {
+      const auto& told = *static_cast<const NamedPointToPointEvent*>(event);
+      enter_collective(call_of(told, communicator_of(told, version), told.peer), frame);
+    }
+    return;
+  }
+  if (context.communicator == Collectives::kNone) return;
+  if (type == kPointToPoint) {
+    const auto& told = *static_cast<const PointToPointEvent*>(event);
+    enter_collective(call_of(told, context.communicator, told.peer), frame);
+  } else if (type == kCollectiveCall) {
+    const auto& told = *static_cast<const CollectiveCallEvent*>(event);
+    CollectiveCall call = call_of(told, context.communicator, told.root);
+    call.stream = reinterpret_cast<std::uint64_t>(told.stream);
+    call.flags = wire::collective::kBeforeLaunch;
+    if (told.captured) call.flags |= wire::collective::kCaptured;
+    enter_collective(call, frame);
+  } else if (type == kCollective && version == 4) {
+    const auto& told = *static_cast<const CollectiveEvent*>(event);
+    CollectiveCall call = call_of(told, context.communicator, told.root);
+    call.sequence = told.sequence;
+    enter_collective(call, frame);
+  }
+}
+
+template <int Version>
+struct Plugin {
+  using Init = std::conditional_t<Version == 4, InitNamed, std::conditional_t<(Version > 4), InitById, InitUnnamed>>;
+
+  static Table<Init> table;  // with what NCCL calls
+  static const Table<Init>* named;
+
+  static int start_event(void* from, void** handle, void* event) {
+    *handle = nullptr;
+    if (from == nullptr) return kSuccess;
+    const std::uint64_t type = type_of(*static_cast<const EventHead*>(event), Version);
+    if (may_be_foreign(type) && !is_of_this_process(from)) {
+      const bool is_foreign = !g_lacks_contexts.load(std::memory_order_relaxed);
+      return named != nullptr && is_foreign ? named->start_event(from, handle, event) : kSuccess;
+    }
+    Context& context = *static_cast<Context*>(from);
+    record(context, event, type, Version, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+    if (!context.names) return kSuccess;
+    const int wanted = __atomic_load_n(&g_named_mask, __ATOMIC_RELAXED);
+    if (const int both = wanted | own_mask(Version); __atomic_load_n(context.mask, __ATOMIC_RELAXED) != both) {
+      __atomic_store_n(context.mask, both, __ATOMIC_RELAXED);
+    }
+    if ((asked_for_by(type) & static_cast<std::uint64_t>(wanted)) == 0) return kSuccess;
+    return named->start_event(context.named, handle, event);
+  }
+
+  static int stop_event(void*) { return kSuccess; }
+  static int record_state(void*, int, void*) { return kSuccess; }
+
+  static int finalize(void* from) {
+    auto* context = static_cast<Context*>(from);
+    if (context == nullptr) return kSuccess;
+    int result = kSuccess;
+    if (context->names && context->named != nullptr) result = named->finalize(context->named);
+    leave_communicator(context->communicator);
+    forget_context(context);
+    context->~Context();
+    free(context);
+    return result;
+  }
+
+  // Null: there is no memory, and the communicator stays unrecorded.
+  static Context* make_context(void** to, int* mask) {
+    void* memory = malloc(sizeof(Context));
+    *to = memory;
+    if (memory == nullptr) return nullptr;
+    auto* context = new (memory) Context;
+    context->mask = mask;
+    return context;
+  }
+
+  static int finish(Context& context, int result_of_named) {
+    context.names = named != nullptr && result_of_named == kSuccess && enter_context(&context);
+    const int others = context.names ? __atomic_load_n(&g_named_mask, __ATOMIC_RELAXED) : 0;
+    __atomic_store_n(context.mask, own_mask(Version) | others, __ATOMIC_RELAXED);
+    return kSuccess;
+  }
+
+  static int init(void** to, int* mask) {
+    Context* context = make_context(to, mask);
+    if (context == nullptr) return kSuccess;
+    return finish(*context, named == nullptr ? kSuccess : named->init(&context->named, &g_named_mask));
+  }
+
+  static int init(void** to, int* mask, const char* name, std::uint64_t hash, int nodes, int ranks, int rank, Log log) {
+    Context* context = make_context(to, mask);
+    if (context == nullptr) return kSuccess;
+    context->communicator = enter_communicator({hash, name == nullptr ? "" : name, rank, ranks, Version}, false);
+    return finish(*context, named == nullptr
+                                ? kSuccess
+                                : named->init(&context->named, &g_named_mask, name, hash, nodes, ranks, rank, log));
+  }
+
+  static int init(void** to, std::uint64_t hash, int* mask, const char* name, int nodes, int ranks, int rank, Log log) {
+    Context* context = make_context(to, mask);
+    if (context == nullptr) return kSuccess;
+    context->communicator = enter_communicator({hash, name == nullptr ? "" : name, rank, ranks, Version}, false);
+    return finish(*context, named == nullptr
+                                ? kSuccess
+                                : named->init(&context->named, hash, &g_named_mask, name, nodes, ranks, rank, log));
+  }
+
+  // The table that NCCL finds under this version's name.
+  static void* found() {
+    const NamedPlugin& other = NamedPlugin::instance();
+    void* theirs = other.table(Version);
+    // NCCL then asks for the versions that the other plugin has.
+    if (other.exists() && theirs == nullptr) return nullptr;
+    if (!takes_collectives()) return theirs;
+    named = static_cast<const Table<Init>*>(theirs);
+    if (named != nullptr) {
+      table.name = named->name;
+      table.stop_event = named->stop_event;
+      table.record_state = named->record_state;
+    }
+    return &table;
+  }
+};
+
+template <int Version>
+Table<typename Plugin<Version>::Init> Plugin<Version>::table = {"cudadiag",
+                                                                &Plugin<Version>::init,
+                                                                &Plugin<Version>::start_event,
+                                                                &Plugin<Version>::stop_event,
+                                                                &Plugin<Version>::record_state,
+                                                                &Plugin<Version>::finalize};
+template <int Version>
+const Table<typename Plugin<Version>::Init>* Plugin<Version>::named = nullptr;
+
+using Anything = void (*)();
+
+}  // namespace
+}  // namespace cudadiag::record::profiler
+
+// dlsym() calls the resolver of such a symbol, and returns what it returns. NCCL is thus shown only the versions that
+// the other plugin has.
+#define CUDADIAG_PROFILER(version, table)                                                             \
+  extern "C" {                                                                                        \
+  static cudadiag::record::profiler::Anything resolve_v##version() {                                  \
+    return reinterpret_cast<cudadiag::record::profiler::Anything>(table);                             \
+  }                                                                                                   \
+  __attribute__((visibility("default"), ifunc("resolve_v" #version))) void ncclProfiler_v##version(); \
+  }
+
+CUDADIAG_PROFILER(1, cudadiag::record::NamedPlugin::instance().table(1))
+CUDADIAG_PROFILER(2, cudadiag::record::profiler::Plugin<2>::found())
+CUDADIAG_PROFILER(3, cudadiag::record::profiler::Plugin<3>::found())
+CUDADIAG_PROFILER(4, cudadiag::record::profiler::Plugin<4>::found())
+CUDADIAG_PROFILER(5, cudadiag::record::profiler::Plugin<5>::found())
+CUDADIAG_PROFILER(6, cudadiag::record::profiler::Plugin<6>::found())

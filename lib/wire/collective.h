@@ -1,0 +1,114 @@
+// The communicators of NCCL in a process, and what was called of them, as NCCL tells its profiler plugin.
+//
+// communicators: an entry for each communicator that the process made, in the order in which they were made.
+// peers: how many sends and receives a communicator has had with each peer.
+// collectives: the latest calls of all communicators, a ring; call n lies at place (n - 1) % kCollectives. A call whose
+// number is not stored there is being written, or was overwritten.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "wire/bytes.h"
+
+namespace cudadiag::wire::communicator {
+
+inline constexpr std::size_t kSize = 128;
+inline constexpr std::size_t kNameSize = 48;
+
+enum class State : std::uint32_t { free = 0, live = 1, finalized = 2 };
+
+inline constexpr Field<std::uint32_t, 0> kState;  // stored last (release)
+inline constexpr Field<std::int32_t, 4> kRank;
+inline constexpr Field<std::uint64_t, 8> kHash;          // the same in all its ranks
+inline constexpr Field<std::int32_t, 16> kRanks;         // 0: the interface does not say it (versions 2 and 3)
+inline constexpr Field<std::int32_t, 20> kVersion;       // of the interface by which NCCL told of it
+inline constexpr Field<std::uint64_t, 24> kMade;         // ticks
+inline constexpr Field<std::uint64_t, 32> kCollectives;  // called in the whole run, captured ones left out
+inline constexpr Field<std::uint64_t, 40> kCaptured;     // collectives that became nodes of a graph
+inline constexpr std::size_t kName = 48;                 // as the program named it; zeros: it did not
+
+}  // namespace cudadiag::wire::communicator
+
+namespace cudadiag::wire::peer {
+
+inline constexpr std::size_t kSize = 16;
+
+// kUsed | direction | communicator | peer; 0: a free place. The key never changes once it is there.
+inline constexpr Field<std::uint64_t, 0> kKey;
+inline constexpr Field<std::uint64_t, 8> kCalls;  // in the whole run
+
+inline constexpr std::uint64_t kUsed = std::uint64_t{1} << 63;
+inline constexpr std::uint64_t kReceives = std::uint64_t{1} << 62;
+constexpr std::uint64_t key_of(std::uint32_t communicator, std::uint32_t peer, bool receives) {
+  return kUsed | (receives ? kReceives : 0) | std::uint64_t{communicator & 0xffff} << 32 | peer;
+}
+constexpr std::uint32_t communicator_of(std::uint64_t key) { return static_cast<std::uint32_t>(key >> 32 & 0xffff); }
+constexpr std::uint32_t peer_of(std::uint64_t key) { return static_cast<std::uint32_t>(key); }
+
+}  // namespace cudadiag::wire::peer
+
+namespace cudadiag::wire::collective {
+
+inline constexpr std::size_t kSize = 64;
+
+// By the names that NCCL gives; `other` is one that is newer than this list.
+enum class Function : std::uint8_t {
+  other,
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  reduce,
+  all_to_all,
+  gather,
+  scatter,
+  send,
+  receive,
+};
+inline constexpr std::array<std::string_view, 11> kFunctionNames = {
+    "",         "AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce",
+    "AlltoAll", "Gather",    "Scatter",   "Send",          "Recv"};
+constexpr bool is_point_to_point(Function function) {
+  return function == Function::send || function == Function::receive;
+}
+
+// The element type, by NCCL's names.
+enum class Type : std::uint8_t { other, i8, u8, i32, u32, i64, u64, f16, f32, f64, bf16, f8e4m3, f8e5m2 };
+inline constexpr std::array<std::string_view, 13> kTypeNames = {"",
+                                                                "ncclInt8",
+                                                                "ncclUint8",
+                                                                "ncclInt32",
+                                                                "ncclUint32",
+                                                                "ncclInt64",
+                                                                "ncclUint64",
+                                                                "ncclFloat16",
+                                                                "ncclFloat32",
+                                                                "ncclFloat64",
+                                                                "ncclBfloat16",
+                                                                "ncclFloat8e4m3",
+                                                                "ncclFloat8e5m2"};
+
+enum Flag : std::uint8_t {
+  kCaptured = 1,      // it became a node of a graph, and has no ordinals
+  kBeforeLaunch = 2,  // recorded before its kernel was launched; else just after, by the thread that launched it
+};
+
+inline constexpr Field<std::uint64_t, 0> kNumber;  // 1-based, of the process's calls; cleared first, stored last
+inline constexpr Field<std::uint64_t, 8> kTicks;
+inline constexpr Field<std::uint64_t, 16> kCount;    // of elements
+inline constexpr Field<std::uint64_t, 24> kStream;   // CUstream, where kBeforeLaunch is set
+inline constexpr Field<std::uint32_t, 32> kOrdinal;  // 1-based among the communicator's collectives, or among its sends
+                                                     // to this peer, or its receives from it; 0: not known
+inline constexpr Field<std::uint32_t, 36> kOfFunction;  // 1-based among its collectives of this function; 0: not known
+inline constexpr Field<std::int32_t, 40> kPeer;         // of sends and receives; of others the root, -1: they have none
+inline constexpr Field<std::uint16_t, 44> kCommunicator;
+inline constexpr Field<std::uint16_t, 46> kSite;     // 0: not known
+inline constexpr Field<std::uint8_t, 48> kFunction;  // Function
+inline constexpr Field<std::uint8_t, 49> kType;      // Type
+inline constexpr Field<std::uint8_t, 50> kFlags;     // Flag
+inline constexpr Field<std::uint8_t, 51> kThread;    // index in `threads`; 0xff: it has none
+
+}  // namespace cudadiag::wire::collective

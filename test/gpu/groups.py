@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Jobs of groups under real NCCL: who has not come to which call of which group, and what the plugin costs.
+
+Usage: groups.py --build BUILD [--gpus N] [--json FILE]
+
+Each shape (one group, tensor by pipeline, experts) runs well, slow, with a missing rank, another size, and another order.
+Four GPUs run all shapes, two run the first. The last lines have the cost of an all-reduce loop without and with the
+plugin, best of five each, in turn.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+JOB = HERE / "python/groups.py"
+LIMIT_S = 240
+# shape, fault -> kind, group, difference, ranks that have not come
+EXPECTED = {
+    ("ddp", "missing"): ("absence", "world", "none", [1]),
+    ("ddp", "size"): ("mismatch", "world", "count", []),
+    ("ddp", "order"): ("mismatch", "world", "function", []),
+    ("pipeline", "missing"): ("absence", "tp1", "none", [3]),
+    ("pipeline", "size"): ("mismatch", "pp1", "count", []),
+    ("pipeline", "order"): ("circle", "pp1", "none", []),
+    ("experts", "missing"): ("absence", "ep1", "none", [3]),
+    ("experts", "size"): ("mismatch", "ep1", "count", []),
+    ("experts", "order"): ("mismatch", "dp1", "function", []),
+}
+
+
+def run(build, folder, shape, fault, ranks):
+    report = folder / f"{shape}-{fault}.json"
+    command = [build / "bin/cudadiag", "run", "--rerun=never", "--hang-after", "15", "--json", report, "-o", folder, "--",
+               "torchrun", "--standalone", "--nproc-per-node", ranks, JOB, shape, fault]
+    ended = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=LIMIT_S)
+    return ended, json.loads(report.read_text()) if report.exists() else {"groups": None, "findings": []}
+
+
+def judge(shape, fault, ended, report):
+    """What is wrong; empty: nothing is."""
+    if fault in ("none", "slow"):
+        found = (ended.returncode, report["groups"], report["findings"])
+        return "" if found == (0, None, []) else f"{found}; {ended.stderr[-500:]}"
+    found = report["groups"]
+    if found is None:
+        return f"no answer; {ended.stderr[-500:]}"
+    absent = [rank["rank"] for rank in found["ranks"] if not rank["has_come"] and found["kind"] == "absence"]
+    answer = (found["kind"], found["group"], found["difference"], absent)
+    lines = [rank["location"]["line"] for rank in found["ranks"] if rank["has_come"]]
+    lines += [wait["location"]["line"] for wait in found["circle"]]
+    wrong = "" if answer == EXPECTED[shape, fault] else f"{answer}: {found['sentence']}"
+    return wrong or ("" if all(lines) else f"lines {lines}")
+
+
+def cost(build, folder, ranks):
+    """Seconds of an all-reduce loop: (off, on), the best of five."""
+    best = {"none": 1e9, "plugin": 1e9}
+    for _ in range(5):
+        for way in best:
+            environment = {**os.environ, "NCCL_PROFILER_PLUGIN": "none"} if way == "none" else dict(os.environ)
+            ended = subprocess.run(
+                [str(word) for word in (build / "bin/cudadiag", "run", "--rerun=never", "-o", folder, "--", "torchrun",
+                                        "--standalone", "--nproc-per-node", ranks, JOB, "loop", "none")],
+                capture_output=True, text=True, timeout=LIMIT_S, env=environment)
+            seconds = [float(line.split()[1]) for line in ended.stdout.splitlines() if line.startswith("seconds ")]
+            best[way] = min([best[way], *seconds])
+    return best["none"], best["plugin"]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--gpus", type=int, default=2)
+    parser.add_argument("--json", type=pathlib.Path)
+    options = parser.parse_args()
+    build, results = options.build.resolve(), {}
+    with tempfile.TemporaryDirectory() as scratch:
+        for shape, ranks in (("ddp", 2), ("pipeline", 4), ("experts", 4)):
+            if ranks > options.gpus:
+                print(f"skipped: {shape} takes {ranks} GPUs")
+                continue
+            for fault in ("none", "slow", "missing", "size", "order"):
+                start = time.monotonic()
+                wrong = judge(shape, fault, *run(build, pathlib.Path(scratch), shape, fault, ranks))
+                results[f"{shape} {fault}"] = wrong
+                print(f"{shape} {fault}: {wrong or 'right'} ({time.monotonic() - start:.0f} s)", flush=True)
+        off, on = cost(build, pathlib.Path(scratch), 2)
+        results["cost"] = on / off - 1
+        print(f"all-reduce loop: {off:.4f} s without the plugin, {on:.4f} s with it: {100 * (on / off - 1):+.2f} %")
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1))
+    return 1 if any(wrong for name, wrong in results.items() if name != "cost") else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

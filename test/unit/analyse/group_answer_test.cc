@@ -1,0 +1,321 @@
+#include "analyse/hangs/group_answer.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+using namespace cudadiag;
+using namespace cudadiag::analyse;
+
+namespace {
+
+using wire::collective::Function;
+using wire::collective::Type;
+using Kind = GroupAnswer::Kind;
+using Difference = GroupAnswer::Difference;
+
+// One rank of a job, whose calls are made a second apart.
+class Rank : public RankState {
+ public:
+  explicit Rank(int of_job) { rank = of_job, pid = 100 + static_cast<std::uint32_t>(of_job), waited = 60; }
+
+  std::uint32_t join(const std::string& name, std::int32_t ranks, std::int32_t own) {
+    session::Communicator group;
+    group.name = name;
+    group.hash = std::hash<std::string>()(name) | 1;
+    group.ranks = ranks, group.rank = own;
+    communicators.push_back(group);
+    return static_cast<std::uint32_t>(communicators.size() - 1);
+  }
+
+  std::size_t call(std::uint32_t group, Function function = Function::all_reduce, std::uint64_t count = 1024) {
+    Call made = begin(group, function, count);
+    made.ordinal = static_cast<std::uint32_t>(++communicators[group].collectives);
+    made.of_function = ++of_function_[{group, function}];
+    made.peer = -1;
+    return add(made);
+  }
+  std::size_t send(std::uint32_t group, std::uint32_t peer, std::uint64_t count = 64) {
+    return message(group, Function::send, peer, count, communicators[group].sends[peer]);
+  }
+  std::size_t receive(std::uint32_t group, std::uint32_t peer, std::uint64_t count = 64) {
+    return message(group, Function::receive, peer, count, communicators[group].receives[peer]);
+  }
+
+  // Its stream may be in any of these.
+  Rank& in(std::vector<std::size_t> stream) {
+    unfinished.push_back(std::move(stream));
+    return *this;
+  }
+
+ private:
+  Call begin(std::uint32_t group, Function function, std::uint64_t count) {
+    Call made;
+    made.communicator = group;
+    made.function = function;
+    made.type = Type::f32;
+    made.count = count;
+    made.number = calls.size() + 1;
+    made.made = static_cast<double>(calls.size() + 1);
+    return made;
+  }
+  std::size_t message(std::uint32_t group, Function function, std::uint32_t peer, std::uint64_t count,
+                      std::uint64_t& calls_of_peer) {
+    Call made = begin(group, function, count);
+    made.ordinal = static_cast<std::uint32_t>(++calls_of_peer);
+    made.peer = static_cast<std::int32_t>(peer);
+    return add(made);
+  }
+  std::size_t add(const Call& made) {
+    calls.push_back(made);
+    return calls.size() - 1;
+  }
+
+  std::map<std::pair<std::uint32_t, Function>, std::uint32_t> of_function_;
+};
+
+std::vector<RankState> states(const std::vector<Rank>& ranks) { return {ranks.begin(), ranks.end()}; }
+std::optional<GroupAnswer> answer_of(const std::vector<Rank>& ranks, bool hangs = true) {
+  return group_answer(states(ranks), hangs);
+}
+
+// Three ranks of one group, which have called `calls[i]` all-reduces.
+std::vector<Rank> world(const std::vector<int>& calls) {
+  std::vector<Rank> ranks;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    Rank& rank = ranks.emplace_back(static_cast<int>(i));
+    const auto group = rank.join("world", static_cast<std::int32_t>(calls.size()), static_cast<std::int32_t>(i));
+    std::vector<std::size_t> made;
+    for (int call = 0; call < calls[i]; ++call) made.push_back(rank.call(group));
+    rank.in(made);
+  }
+  return ranks;
+}
+
+std::vector<std::size_t> absent(const GroupAnswer& answer) {
+  std::vector<std::size_t> states;
+  for (const auto& rank : answer.ranks) {
+    if (!rank.has_come) states.push_back(rank.state);
+  }
+  return states;
+}
+
+}  // namespace
+
+TEST_CASE("the rank that has not come is named, with the call that the others wait in") {
+  const auto answer = answer_of(world({5, 4, 5}));
+  REQUIRE(answer);
+  CHECK(answer->kind == Kind::absence);
+  CHECK(absent(*answer) == std::vector<std::size_t>{1});
+  CHECK(answer->call.of_function == 5);
+  CHECK(answer->group.name == "world");
+}
+
+TEST_CASE("of a job that does not hang, only what was waited in for long counts") {
+  auto ranks = world({5, 4, 5});
+  CHECK(answer_of(ranks, false));
+  for (Rank& rank : ranks) rank.waited = 1;
+  CHECK_FALSE(answer_of(ranks, false));
+}
+
+TEST_CASE("a slow rank whose call the others do not wait in is not told") {
+  auto ranks = world({5, 4, 5});
+  for (Rank& rank : ranks) rank.unfinished.clear();
+  CHECK_FALSE(answer_of(ranks));
+}
+
+TEST_CASE("ranks that have all come are told as that, if it hangs") {
+  const auto ranks = world({5, 5, 5});
+  const auto answer = answer_of(ranks);
+  REQUIRE(answer);
+  CHECK(answer->kind == Kind::present);
+  CHECK_FALSE(answer_of(ranks, false));
+}
+
+TEST_CASE("if one of them has finished the call, they do not all wait in it") {
+  auto ranks = world({5, 5, 5});
+  ranks[1].unfinished.clear();
+  CHECK_FALSE(answer_of(ranks));
+}
+
+TEST_CASE("ranks of the group without a recording are not said to have come") {
+  auto ranks = world({5, 5, 5});
+  ranks.pop_back();
+  const auto answer = answer_of(ranks);
+  REQUIRE(answer);
+  CHECK(answer->kind == Kind::absence);
+  CHECK(absent(*answer).empty());
+  CHECK(answer->unseen == std::vector<std::int32_t>{2});
+}
+
+TEST_CASE("a call of another function, size or type is a mismatch, the earliest one") {
+  for (const Difference wanted : {Difference::function, Difference::count, Difference::type}) {
+    auto ranks = world({5, 5, 5});
+    RankState::Call& odd = ranks[2].calls[3];
+    if (wanted == Difference::function) odd.function = Function::all_gather;
+    if (wanted == Difference::count) odd.count = 64;
+    if (wanted == Difference::type) odd.type = Type::bf16;
+    const auto answer = answer_of(ranks);
+    REQUIRE(answer);
+    CHECK(answer->kind == Kind::mismatch);
+    CHECK(answer->difference == wanted);
+    CHECK(answer->call.ordinal == 4);
+  }
+}
+
+TEST_CASE("ranks that had called from the same lines part where one calls from another line") {
+  auto ranks = world({5, 4, 5});
+  for (Rank& rank : ranks) {
+    for (RankState::Call& call : rank.calls) call.line = 1;
+  }
+  ranks[1].calls[2].line = 2;
+  SUBCASE("for the first time") {
+    const auto answer = answer_of(ranks);
+    REQUIRE(answer);
+    CHECK(answer->kind == Kind::mismatch);
+    CHECK(answer->difference == Difference::line);
+    CHECK(answer->call.ordinal == 3);
+  }
+  SUBCASE("as from the first call on") {
+    ranks[1].calls[0].line = 2;
+    CHECK(answer_of(ranks)->kind == Kind::absence);
+  }
+  SUBCASE("as not all lines are known") {
+    ranks[1].calls[2].line = 0;
+    CHECK(answer_of(ranks)->kind == Kind::absence);
+  }
+}
+
+TEST_CASE("a mismatch in a group that nobody waits in is not told") {
+  auto ranks = world({5, 4, 5});
+  for (Rank& rank : ranks) {
+    const auto side = rank.join("side", 3, *rank.rank);
+    rank.call(side, Function::all_reduce, *rank.rank == 2 ? 1 : 8);
+  }
+  const auto answer = answer_of(ranks);
+  REQUIRE(answer);
+  CHECK(answer->kind == Kind::absence);
+}
+
+TEST_CASE("calls that became nodes of a graph are left out") {
+  auto ranks = world({5, 5, 5});
+  for (Rank& rank : ranks) {
+    RankState::Call& captured = rank.calls[*rank.rank == 2 ? 1 : 0];
+    captured.count = 7u + static_cast<unsigned>(*rank.rank), captured.ordinal = 0,
+    captured.flags = wire::collective::kCaptured;
+  }
+  CHECK(answer_of(ranks)->kind == Kind::present);
+}
+
+// Ranks 0 and 1 share a group, so do 1 and 2.
+TEST_CASE("a rank that waits itself for another one is not the one that is missing") {
+  std::vector<Rank> ranks = {Rank(0), Rank(1), Rank(2)};
+  const auto a0 = ranks[0].join("a", 2, 0), a1 = ranks[1].join("a", 2, 1);
+  const auto b1 = ranks[1].join("b", 2, 0), b2 = ranks[2].join("b", 2, 1);
+  ranks[0].call(a0), ranks[1].call(a1), ranks[1].call(b1), ranks[2].call(b2);
+  ranks[0].in({ranks[0].call(a0)});
+  ranks[1].in({ranks[1].call(b1)});
+  const auto answer = answer_of(ranks);
+  REQUIRE(answer);
+  CHECK(answer->kind == Kind::absence);
+  CHECK(answer->group.name == "b");
+  CHECK(absent(*answer) == std::vector<std::size_t>{2});
+}
+
+TEST_CASE("work that is queued after the call that a rank waits in waits for nobody yet") {
+  std::vector<Rank> ranks = {Rank(0), Rank(1), Rank(2)};
+  const auto a0 = ranks[0].join("a", 2, 0), a1 = ranks[1].join("a", 2, 1);
+  const auto b0 = ranks[0].join("b", 2, 0), b2 = ranks[2].join("b", 2, 1);
+  ranks[1].communicators[a1].collectives = 0, ranks[2].communicators[b2].collectives = 0;
+  ranks[0].in({ranks[0].call(a0), ranks[0].call(b0)});
+  const auto answer = answer_of(ranks);
+  REQUIRE(answer);
+  CHECK(answer->group.name == "a");
+}
+
+TEST_CASE("groups that are called in two orders are a circle") {
+  std::vector<Rank> ranks = {Rank(0), Rank(1)};
+  const auto a0 = ranks[0].join("a", 2, 0), b0 = ranks[0].join("b", 2, 0);
+  const auto a1 = ranks[1].join("a", 2, 1), b1 = ranks[1].join("b", 2, 1);
+  (void)b0, (void)a1;
+  ranks[0].in({ranks[0].call(a0)});
+  ranks[1].in({ranks[1].call(b1)});
+  const auto answer = answer_of(ranks);
+  REQUIRE(answer);
+  CHECK(answer->kind == Kind::circle);
+  REQUIRE(answer->circle.size() == 2);
+  CHECK(answer->circle[0].state == 0);
+  CHECK(answer->circle[0].for_state == 1);
+  CHECK(answer->circle[1].for_state == 0);
+}
+
+TEST_CASE("two stages that both send first are a circle, and one that receives first is none") {
+  std::vector<Rank> ranks = {Rank(0), Rank(1)};
+  const auto p0 = ranks[0].join("pp", 2, 0), p1 = ranks[1].join("pp", 2, 1);
+  ranks[0].in({ranks[0].send(p0, 1)});
+  SUBCASE("both send") {
+    ranks[1].in({ranks[1].send(p1, 0)});
+    const auto answer = answer_of(ranks);
+    REQUIRE(answer);
+    CHECK(answer->kind == Kind::circle);
+    CHECK(answer->circle.size() == 2);
+  }
+  SUBCASE("one receives") {
+    ranks[1].in({ranks[1].receive(p1, 0)});
+    const auto answer = answer_of(ranks);
+    REQUIRE(answer);
+    CHECK(answer->kind == Kind::present);
+  }
+  SUBCASE("one receives another size") {
+    ranks[1].in({ranks[1].receive(p1, 0, 32)});
+    const auto answer = answer_of(ranks);
+    REQUIRE(answer);
+    CHECK(answer->kind == Kind::mismatch);
+    CHECK(answer->difference == Difference::count);
+  }
+}
+
+TEST_CASE("a call that is queued after unfinished work has not come") {
+  std::vector<Rank> ranks = {Rank(0), Rank(1)};
+  const auto p0 = ranks[0].join("pp", 2, 0), p1 = ranks[1].join("pp", 2, 1);
+  ranks[0].in({ranks[0].send(p0, 1)});
+  SUBCASE("both send, and receive after that") {
+    ranks[0].calls[ranks[0].receive(p0, 1)].flags |= RankState::kQueued;
+    ranks[1].in({ranks[1].send(p1, 0)});
+    ranks[1].calls[ranks[1].receive(p1, 0)].flags |= RankState::kQueued;
+    const auto answer = answer_of(ranks);
+    REQUIRE(answer);
+    CHECK(answer->kind == Kind::circle);
+  }
+  SUBCASE("the other one is in a kernel of its own") {
+    ranks[1].calls[ranks[1].receive(p1, 0)].flags |= RankState::kQueued;
+    const auto answer = answer_of(ranks);
+    REQUIRE(answer);
+    CHECK(answer->kind == Kind::absence);
+    CHECK(absent(*answer) == std::vector<std::size_t>{1});
+  }
+}
+
+TEST_CASE("a message is matched by its peer and direction, not by the group alone") {
+  std::vector<Rank> ranks = {Rank(0), Rank(1), Rank(2)};
+  std::vector<std::uint32_t> group;
+  for (Rank& rank : ranks) group.push_back(rank.join("pp", 3, *rank.rank));
+  // Rank 1 has received from rank 2 and sent to rank 0: neither is what rank 0 waits for.
+  ranks[1].receive(group[1], 2), ranks[2].send(group[2], 1);
+  ranks[1].send(group[1], 0), ranks[0].receive(group[0], 1);
+  ranks[0].in({ranks[0].send(group[0], 1)});
+  const auto answer = answer_of(ranks);
+  REQUIRE(answer);
+  CHECK(answer->kind == Kind::absence);
+  CHECK(absent(*answer) == std::vector<std::size_t>{1});
+  CHECK(answer->ranks.size() == 2);
+  CHECK(answer->call.function == Function::send);
+}
+
+TEST_CASE("nothing is answered if communicators or messages are missing from a record") {
+  auto ranks = world({5, 4, 5});
+  ranks[0].is_whole = false;
+  CHECK_FALSE(answer_of(ranks));
+}
