@@ -355,8 +355,10 @@ struct RankLine {
   std::optional<int> rank;
   std::uint64_t issued = 0;  // collectives, in the whole run
   bool has_come = false;     // to this one
-  Location location;         // of its call, or, if it has not reached it, of its latest operation
-  std::string kernel;        // that it launched there
+  // Of its call; if it has not reached it, where it is on the host, or else of its latest operation.
+  Location location;
+  bool on_host = false;
+  std::string kernel;  // that it launched there
   std::array<std::uint32_t, 3> grid{};
   std::optional<double> seconds;     // from then to its end
   std::optional<std::string> ended;  // before the others: "status 1"; empty: not known
@@ -401,6 +403,7 @@ struct GroupsPart {
   analyse::GroupAnswer::Kind kind = analyse::GroupAnswer::Kind::present;
   analyse::GroupAnswer::Difference difference = analyse::GroupAnswer::Difference::none;
   std::string group;  // the name that the program gave it; empty: none
+  std::string title;  // "group tp1", "the group of ranks 2 and 3"
   std::uint64_t hash = 0;
   std::int32_t size = 0;     // 0: not known
   std::string function;      // "all_reduce", "send"

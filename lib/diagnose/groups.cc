@@ -11,6 +11,8 @@
 #include "base/demangle.h"
 #include "base/printable.h"
 #include "diagnose/facts/place.h"
+#include "diagnose/group_names.h"
+#include "diagnose/host_line.h"
 #include "diagnose/kernel_name.h"
 #include "diagnose/latest_line.h"
 #include "diagnose/rank_names.h"
@@ -51,29 +53,12 @@ std::string described(const session::Collective& call) {
                      kTypes[static_cast<std::size_t>(call.type)]);
 }
 
-std::string group_name(const session::Communicator& group) {
-  if (!group.name.empty()) return "group " + base::printable(group.name);
-  const std::string size = group.ranks > 0 ? fmt::format("of {} ranks ", group.ranks) : "";
-  return fmt::format("the group {}with id {:x}", size, group.hash);
-}
-
-// The job's name of a rank of the group.
-std::string job_rank(std::span<const RankState> states, const session::Communicator& group, std::int32_t peer) {
-  for (const RankState& state : states) {
-    for (const session::Communicator& other : state.communicators) {
-      if (other.hash == group.hash && other.rank == peer) return names_of({{state.rank, state.pid}});
-    }
-  }
-  return fmt::format("rank {} of the group", peer);
-}
-
 // "send 4 to rank 3 in group pp1", "all_reduce 481 of group tp1"
-std::string named_call(std::span<const RankState> states, const session::Communicator& group,
-                       const session::Collective& call) {
+std::string named_call(const GroupNames& names, const session::Communicator& group, const session::Collective& call) {
   const std::string what = function_of(call) + ' ' + thousands(number_of(call));
-  if (!is_message(call)) return what + " of " + group_name(group);
+  if (!is_message(call)) return what + " of " + names.group(group.hash);
   const char* way = call.function == Function::send ? " to " : " from ";
-  return what + way + job_rank(states, group, call.peer) + " in " + group_name(group);
+  return what + way + names.rank(group.hash, call.peer) + " in " + names.group(group.hash);
 }
 
 Location line_of(const RecordedRank& rank, std::uint32_t site) {
@@ -107,6 +92,11 @@ void describe_absent(const RecordedRank& from, GroupRank& rank) {
     rank.does = "is in " + base::printable(blocked.outer.empty() ? blocked.call : blocked.outer);
     return;
   }
+  if (auto line = host_line(from.session, from.process, from.symbolizer)) {
+    rank.location = std::move(*line);
+    rank.does = "is on the host";
+    return;
+  }
   const session::Operation* latest = latest_of_a_line(from.process, from.symbolizer);
   if (latest == nullptr) {
     rank.does = "has given the GPU no work";
@@ -124,7 +114,9 @@ class Resolution {
  public:
   Resolution(const GroupAnswer& answer, std::span<const RankState> states,
              const std::function<RecordedRank(std::size_t)>& recorded)
-      : answer_(answer), states_(states), recorded_(recorded) {}
+      : answer_(answer), states_(states), recorded_(recorded), names_(states) {}
+
+  std::string title() const { return names_.group(answer_.group.hash); }
 
   GroupRank rank(const GroupAnswer::Rank& from) {
     const RankState& state = states_[from.state];
@@ -136,7 +128,7 @@ class Resolution {
       rank.location = location_of(from.state, call);
     } else if (from.waits_in) {
       const RankState::Call& call = state.calls[*from.waits_in];
-      rank.does = "waits in " + named_call(states_, state.communicators[call.communicator], call);
+      rank.does = "waits in " + named_call(names_, state.communicators[call.communicator], call);
       rank.location = location_of(from.state, call);
     } else {
       describe_absent(recorded_(from.state), rank);
@@ -150,7 +142,7 @@ class Resolution {
     GroupWait wait;
     wait.rank = state.rank, wait.for_rank = other.rank;
     wait.pid = state.pid, wait.for_pid = other.pid;
-    wait.call = named_call(states_, state.communicators[call.communicator], call);
+    wait.call = named_call(names_, state.communicators[call.communicator], call);
     wait.location = location_of(from.state, call);
     return wait;
   }
@@ -170,17 +162,9 @@ class Resolution {
   const GroupAnswer& answer_;
   std::span<const RankState> states_;
   const std::function<RecordedRank(std::size_t)>& recorded_;
+  const GroupNames names_;
   std::map<wire::site_key::Key, Location> known_;
 };
-
-// "group tp1"
-std::string group_of(const GroupsPart& part) {
-  session::Communicator group;
-  group.name = part.group;
-  group.hash = part.hash;
-  group.ranks = part.size;
-  return group_name(group);
-}
 
 std::string at(const Location& location, const std::string& directory) {
   return location.nearest().line == 0 ? "" : " at " + place(location, directory);
@@ -239,14 +223,14 @@ std::string absent_text(const GroupRank& rank, const std::string& directory) {
 }
 
 std::string what(const GroupsPart& part) {
-  return fmt::format("{} {} of {}", part.function, thousands(part.number), group_of(part));
+  return fmt::format("{} {} of {}", part.function, thousands(part.number), part.title);
 }
 
 std::string absence_sentence(const GroupsPart& part, const std::string& directory) {
   const std::vector<const GroupRank*> absent = missing(part);
   if (absent.empty()) {
     return fmt::format("{} of {} {} not recorded, and the others wait in {} {} for them", unseen_ranks(part),
-                       group_of(part), part.unseen.size() == 1 ? "is" : "are", part.function, thousands(part.number));
+                       part.title, part.unseen.size() == 1 ? "is" : "are", part.function, thousands(part.number));
   }
   const Texts texts = by_text(absent, [&](const GroupRank& rank) { return absent_text(rank, directory); });
   const char* pronoun = absent.size() == 1 ? "it" : "the first of them";
@@ -263,7 +247,7 @@ std::string mismatch_sentence(const GroupsPart& part, const std::string& directo
   const auto& [usual, usual_ranks] = texts.front();
   return fmt::format("{} {} {}{}, where {} {} {}, in {}", names(odd_ranks), odd_ranks.size() == 1 ? "calls" : "call",
                      odd, of_line ? "" : at(odd_ranks.front()->location, directory), names(usual_ranks),
-                     usual_ranks.size() == 1 ? "calls" : "call", usual, group_of(part));
+                     usual_ranks.size() == 1 ? "calls" : "call", usual, part.title);
 }
 
 std::string circle_sentence(const GroupsPart& part) {
@@ -285,6 +269,7 @@ GroupsPart groups_part(const GroupAnswer& answer, std::span<const RankState> sta
   part.kind = answer.kind;
   part.difference = answer.difference;
   part.group = answer.group.name;
+  part.title = resolution.title();
   part.hash = answer.group.hash;
   part.size = answer.group.ranks;
   part.function = function_of(answer.call);
@@ -305,13 +290,13 @@ std::string group_sentence(const GroupsPart& part, const std::string& directory)
       return circle_sentence(part);
     case Kind::present:
       return fmt::format("all {} ranks of {} have come to {} {}, alike, and it does not end", part.ranks.size(),
-                         group_of(part), part.function, thousands(part.number));
+                         part.title, part.function, thousands(part.number));
   }
   return "";
 }
 
 std::vector<std::string> group_lines(const GroupsPart& part, const std::string& directory) {
-  std::vector<std::string> lines = {group_sentence(part, directory)};
+  std::vector<std::string> lines;
   if (part.kind == Kind::circle) {
     for (const GroupWait& wait : part.circle) {
       lines.push_back(
@@ -328,7 +313,7 @@ std::vector<std::string> group_lines(const GroupsPart& part, const std::string& 
     lines.push_back(names(ranks) + ": " + text);
   }
   if (!part.unseen.empty()) {
-    lines.push_back(fmt::format("not recorded: {} of {}", unseen_ranks(part), group_of(part)));
+    lines.push_back(fmt::format("not recorded: {} of {}", unseen_ranks(part), part.title));
   }
   return lines;
 }
@@ -352,14 +337,18 @@ void add_groups(causes::Symptoms& symptoms, const GroupsPart& part, const std::s
       symptoms.ranks_part = RanksDifference::none;
       break;
   }
-  std::vector<std::string> lines = group_lines(part, directory);
-  for (std::size_t i = 1; i < lines.size(); ++i) symptoms.rank_calls += (i == 1 ? "" : "; ") + lines[i];
+  const std::vector<std::string> lines = group_lines(part, directory);
+  for (const std::string& line : lines) symptoms.rank_calls += (symptoms.rank_calls.empty() ? "" : "; ") + line;
 }
 
 void tell_groups(std::vector<analyse::Note>& notes, const GroupsPart& part, const std::string& directory) {
   for (analyse::Note& note : notes) {
     if (note.code == analyse::NoteCode::ranks_part) note.text = group_sentence(part, directory);
   }
+}
+
+std::string job_sentence(const Diagnosis& report) {
+  return report.groups ? group_sentence(*report.groups, report.working_directory) : "";
 }
 
 std::vector<std::string> job_lines(const Diagnosis& report) {

@@ -9,6 +9,7 @@
 #include "base/demangle.h"
 #include "base/printable.h"
 #include "diagnose/facts/place.h"
+#include "diagnose/host_line.h"
 #include "diagnose/kernel_name.h"
 #include "diagnose/latest_line.h"
 #include "diagnose/rank_names.h"
@@ -75,6 +76,10 @@ RankLine line_of(const RankCall& call, const analyse::Ranks& ranks, const Record
       line.seconds = record.seconds(record.clock_last) - record.seconds(shown->ticks);
     }
   }
+  if (auto host = line.has_come ? std::nullopt : host_line(recorded.session, process, recorded.symbolizer)) {
+    line.location = std::move(*host);
+    line.on_host = true;
+  }
   line.ended = ended(ranks, process, recorded.session.manifest);
   return line;
 }
@@ -93,6 +98,7 @@ std::string absent_text(const RankLine& line, const std::string& directory) {
   std::string text = fmt::format("{} of them", thousands(line.issued));
   if (line.ended) return text + ", and " + ended_text(line);
   if (line.location.nearest().line == 0) return text;
+  if (line.on_host) return text + "; it is on the host at " + place(line.location, directory);
   text += "; its last work was at " + place(line.location, directory);
   return text + (line.seconds ? fmt::format(", {} before the end", duration(*line.seconds)) : "");
 }

@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/printable.h"
 #include "diagnose/groups.h"
+#include "diagnose/rank_names.h"
 #include "diagnose/reruns/witnesses.h"
 #include "diagnose/surroundings.h"
 #include "diagnose/words.h"
@@ -28,20 +30,58 @@ Section passes(const diagnose::Diagnosis& report) {
   return section;
 }
 
+// The answer for a job of several ranks.
+Section job_answer(const diagnose::Diagnosis& report) {
+  Section section{"", {}, 1, 0, Ink::headline, Wide::wraps, false, Topic::headline};
+  const std::string sentence = diagnose::job_sentence(report);
+  if (!sentence.empty()) section.lines.push_back("cudadiag: " + base::printable(sentence));
+  return section;
+}
+
+// Findings of several processes that are printed as one.
+struct SharedFinding {
+  const diagnose::Finding* first = nullptr;
+  std::vector<diagnose::RankName> ranks;
+};
+
+std::vector<SharedFinding> shared_findings(const diagnose::Diagnosis& report) {
+  std::vector<SharedFinding> all;
+  std::map<std::string, std::size_t> known;
+  for (const diagnose::Finding& finding : report.findings) {
+    const diagnose::RankName rank{finding.rank, finding.pid};
+    const std::string text = headline(finding, report.working_directory) + diagnose::word(finding.grade).data();
+    const auto [found, is_new] = known.emplace(text, all.size());
+    SharedFinding* same = is_new || finding.race ? nullptr : &all[found->second];
+    if (same == nullptr || std::find(same->ranks.begin(), same->ranks.end(), rank) != same->ranks.end()) {
+      all.push_back({&finding, {rank}});
+    } else {
+      same->ranks.push_back(rank);
+    }
+  }
+  return all;
+}
+
 // Other failures: those of other processes, and less important findings of the same one.
 Section others(const diagnose::Diagnosis& report) {
   Section section{"", {}, kOthersNamed + 1, 0, Ink::plain, Wide::wraps};
   std::size_t named = kOthersNamed;
   // All races matter equally: users who look for them want them all.
   for (const diagnose::Finding& finding : report.findings) named += finding.race ? 1 : 0;
-  section.at_least = named + 1;
-  for (std::size_t i = 1; i < report.findings.size(); ++i) {
-    if (i > named && report.findings.size() - i > 1) {
-      section.lines.push_back(fmt::format("also: {} more", report.findings.size() - i));
+  std::vector<SharedFinding> all = shared_findings(report);
+  std::vector<diagnose::RankName>& same = all.front().ranks;
+  same.erase(same.begin());
+  std::sort(same.begin(), same.end());
+  if (!same.empty()) section.lines.push_back("the same on " + diagnose::names_of(same));
+  section.at_least = named + 1 + section.lines.size();
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (i > named && all.size() - i > 1) {
+      section.lines.push_back(fmt::format("also: {} more", all.size() - i));
       break;
     }
-    const diagnose::Finding& finding = report.findings[i];
-    const std::string who = finding.rank ? fmt::format("rank {}", *finding.rank) : fmt::format("pid {}", finding.pid);
+    std::sort(all[i].ranks.begin(), all[i].ranks.end());
+    const diagnose::Finding& finding = *all[i].first;
+    const std::string who =
+        finding.rank || all[i].ranks.size() > 1 ? diagnose::names_of(all[i].ranks) : fmt::format("pid {}", finding.pid);
     section.lines.push_back(fmt::format("also: {}: {} [{}]", who, headline(finding, report.working_directory),
                                         diagnose::word(finding.grade)));
   }
@@ -227,6 +267,7 @@ Page short_page(const diagnose::Diagnosis& report, const TextOptions& options) {
     if (options.say_clean) page.sections.push_back(clean(report));
     return page;
   }
+  page.sections.push_back(job_answer(report));
   add_finding(page, report.findings.front(), diagnose::job_lines(report), report.working_directory, false,
               !options.suggest_rerun && !was_rerun(report));
   page.sections.push_back(withheld(report));
@@ -248,11 +289,13 @@ std::vector<Page> whole_pages(const diagnose::Diagnosis& report, const TextOptio
   std::vector<Page> pages;
   for (const diagnose::Finding& finding : report.findings) {
     const bool first = &finding == &report.findings.front();
-    add_finding(pages.emplace_back(empty_page(options)), finding,
-                first ? diagnose::job_lines(report) : std::vector<std::string>{}, report.working_directory, true,
-                !options.suggest_rerun && !was_rerun(report));
+    Page& page = pages.emplace_back(empty_page(options));
+    if (first) page.sections.push_back(job_answer(report));
+    add_finding(page, finding, first ? diagnose::job_lines(report) : std::vector<std::string>{},
+                report.working_directory, true, !options.suggest_rerun && !was_rerun(report));
   }
   Page& page = pages.emplace_back(empty_page(options));
+  if (report.findings.empty()) page.sections.push_back(job_answer(report));
   page.sections.push_back(withheld(report));
   page.sections.push_back(report.findings.empty() ? clean(report) : passes(report));
   add_run(page, report, options.suggest_rerun);

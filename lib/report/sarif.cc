@@ -108,8 +108,10 @@ class Writer {
     return json;
   }
 
-  void add_ranks(Json& locations, const diagnose::RanksPart& part) const {
-    for (const diagnose::RankLine& rank : part.ranks) {
+  // Ranks by kernels or by groups.
+  template <typename Ranks>
+  void add_ranks(Json& locations, const Ranks& ranks) const {
+    for (const auto& rank : ranks) {
       const std::string who = rank.rank ? fmt::format("rank {}", *rank.rank) : fmt::format("process {}", rank.pid);
       locations.push_back(located(rank.location, who + (rank.has_come ? " is here" : " has not come; it was here")));
     }
@@ -132,7 +134,10 @@ class Writer {
       locations.push_back(located(first.location, fmt::format("the {} before it, which nothing orders: {} access",
                                                               word(first.operation), word(first.mode))));
     }
-    if (report_.ranks && &finding == &report_.findings.front()) add_ranks(locations, *report_.ranks);
+    if (&finding == &report_.findings.front()) {
+      if (report_.ranks) add_ranks(locations, report_.ranks->ranks);
+      if (report_.groups) add_ranks(locations, report_.groups->ranks);
+    }
     return locations;
   }
 

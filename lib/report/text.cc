@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "base/printable.h"
+#include "diagnose/groups.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/report_page.h"
@@ -10,6 +12,8 @@ namespace cudadiag::report {
 
 std::string write_text(const diagnose::Diagnosis& report, const TextOptions& options) {
   if (options.verbosity == Verbosity::quiet && !report.findings.empty()) {
+    const std::string job = diagnose::job_sentence(report);
+    if (!job.empty()) return fmt::format("cudadiag: {}\n", base::printable(job));
     const diagnose::Finding& first = report.findings.front();
     return fmt::format("cudadiag: {} [{}]\n", headline(first, report.working_directory), diagnose::word(first.grade));
   }

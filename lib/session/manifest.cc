@@ -109,6 +109,30 @@ void each_object(const Json& object, const char* key, const Visit& visit) {
   }
 }
 
+Json host_stacks(const Manifest& manifest) {
+  Json stacks = Json::array();
+  for (const HostStack& stack : manifest.host_stacks) {
+    Json frames = Json::array();
+    for (const DeliveredFrame& frame : stack.frames) {
+      frames.push_back({{"file", frame.file}, {"function", frame.function}, {"line", frame.line}});
+    }
+    stacks.push_back({{"pid", stack.pid}, {"tid", stack.tid}, {"frames", std::move(frames)}});
+  }
+  return stacks;
+}
+
+void take_host_stacks(const Json& document, Manifest& manifest) {
+  each_object(document, "host_stacks", [&](const Json& object) {
+    HostStack& stack = manifest.host_stacks.emplace_back();
+    stack.pid = integer_of<std::uint32_t>(object, "pid").value_or(0);
+    stack.tid = integer_of<std::uint32_t>(object, "tid").value_or(0);
+    each_object(object, "frames", [&](const Json& frame) {
+      stack.frames.push_back(
+          {text_of(frame, "file"), text_of(frame, "function"), integer_of<int>(frame, "line").value_or(0)});
+    });
+  });
+}
+
 std::optional<double> double_of(const Json& object, const char* key) {
   const auto it = object.find(key);
   if (it == object.end() || !it->is_number()) return std::nullopt;
@@ -234,6 +258,7 @@ std::string write_manifest(const Manifest& manifest) {
                    {"stalls", Json::parse(write_stalls(manifest.stalls))},
                    {"asked_to_end", manifest.asked_to_end},
                    {"ended_before_hang", manifest.ended_before_hang},
+                   {"host_stacks", host_stacks(manifest)},
                    {"outlived_by", manifest.outlived_by},
                    {"unrecorded", manifest.unrecorded},
                    {"input_read", manifest.input_read},
@@ -272,6 +297,7 @@ base::Result<Manifest> parse_manifest(std::string_view text) {
   manifest.asked_to_end = bool_of(document, "asked_to_end");
   manifest.ended_before_hang = pids_of(document, "ended_before_hang");
   manifest.outlived_by = pids_of(document, "outlived_by");
+  take_host_stacks(document, manifest);
   manifest.unrecorded = text_of(document, "unrecorded");
   manifest.whole = bool_of(document, "whole", true);
   each_object(document, "code_rules", [&](const Json& rule) {

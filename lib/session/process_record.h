@@ -183,6 +183,7 @@ struct Thread {
   wire::error::Domain call_domain = wire::error::Domain::none;
   std::uint32_t call_id = 0;
   std::uint64_t call_ticks = 0;
+  std::uint64_t python_state = 0;  // address of its PyThreadState in the process; 0: not known
 
   // A call that may block; site 0: the thread is in none.
   struct Blocked {

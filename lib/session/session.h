@@ -117,6 +117,12 @@ struct GpuProcess {
   std::uint64_t bytes = 0;
 };
 
+// The Python frames of a thread that stood still, innermost first.
+struct HostStack {
+  std::uint32_t pid = 0, tid = 0;
+  std::vector<DeliveredFrame> frames;
+};
+
 struct Manifest {
   std::vector<std::string> command;
   std::string working_directory;
@@ -133,6 +139,7 @@ struct Manifest {
   std::vector<Stall> stalls;                  // found while it ran, in this order
   bool asked_to_end = false;                  // somebody asked the launcher to end it: at the terminal, say
   std::set<std::uint32_t> ended_before_hang;  // pids of processes that were no more by then
+  std::vector<HostStack> host_stacks;         // read when it hung, of threads that had given the GPU work
   std::set<std::uint32_t> outlived_by;        // pids of processes that outlived the command and are no longer watched
   std::string unrecorded;                     // why the command was run without recording; empty: it was not
   bool input_read = false;                    // the command took from its standard input, a file or a pipe

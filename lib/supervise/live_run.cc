@@ -1,10 +1,14 @@
 #include "supervise/live_run.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "session/process_life.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "supervise/hang_watch.h"
+#include "supervise/host_stacks.h"
 #include "supervise/recorded_processes.h"
 
 namespace cudadiag::supervise {
@@ -64,6 +68,15 @@ base::Result<session::Session> LiveRun::read() {
                                      "for the recording has places for");
   }
   return session;
+}
+
+void LiveRun::add_host_stacks(session::Session& session) const {
+  if (!goes_on_.value_or(false)) return;
+  for (const session::Process& process : session.processes) {
+    const bool lives = arena_ ? !has_ended(process.pid) : session::lives(folder_, process.record).value_or(false);
+    if (!lives) continue;
+    std::ranges::move(host_stacks(process), std::back_inserter(session.manifest.host_stacks));
+  }
 }
 
 base::Result<session::Session> LiveRun::read_session() {

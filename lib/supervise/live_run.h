@@ -27,6 +27,8 @@ class LiveRun {
 
   // As it is now.
   base::Result<session::Session> read();
+  // Adds where the Python threads of living processes are, to what read() has just returned.
+  void add_host_stacks(session::Session& session) const;
   // Its launcher is still there, or a process if there is no launcher; asked anew at each read(). Nothing: not known.
   std::optional<bool> goes_on() const { return goes_on_; }
   const std::filesystem::path& folder() const { return folder_; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "session/property.h"
 #include "session/session_reader.h"
 #include "supervise/hang_watch.h"
+#include "supervise/host_stacks.h"
 #include "supervise/recorded_processes.h"
 #include "supervise/reruns/device_pass.h"
 #include "supervise/tools/failing_code.h"
@@ -184,11 +186,21 @@ void Recording::read_areas() {
 
 void Recording::read_hang(double seconds) {
   manifest_.hang = seconds;
+  manifest_.host_stacks.clear();
   read();
   for (const session::Process& process : session_.processes) {
     if (has_ended(process.pid)) manifest_.ended_before_hang.insert(process.pid);
+    std::ranges::move(host_stacks(process), std::back_inserter(manifest_.host_stacks));
   }
   session_.manifest = manifest_;
+}
+
+void Recording::read_host_stacks() {
+  if (manifest_.hang || !manifest_.host_stacks.empty() || arena() == nullptr) return;
+  session::Session session;
+  for (const session::Process& process : read_processes(arena(), nullptr, session)) {
+    if (process.rank) std::ranges::move(host_stacks(process), std::back_inserter(manifest_.host_stacks));
+  }
 }
 
 void Recording::note_stalls(const StallNews& news) {
@@ -198,6 +210,10 @@ void Recording::note_stalls(const StallNews& news) {
 
 void Recording::read_stalls(const StallNews& news) {
   note_stalls(news);
+  if (!news.found.empty()) {
+    manifest_.host_stacks.clear();
+    read_host_stacks();
+  }
   read();
 }
 

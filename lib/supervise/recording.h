@@ -92,6 +92,8 @@ class Recording {
   // Likewise; there has been no progress for that many seconds, and the target is about to be ended: its later actions
   // are not read.
   void read_hang(double seconds);
+  // The target is asked to end: where its ranks are is read before it does anything about that.
+  void read_host_stacks();
 
   // Operations that do not end, and some of these that have ended; the session is what was recorded by now.
   void read_stalls(const StallNews& news);

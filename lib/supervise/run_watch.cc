@@ -24,10 +24,11 @@ bool asks_to_end(int signal) { return signal == SIGINT || signal == SIGQUIT || s
 
 }  // namespace
 
-void RunWatch::hand_on_signals() {
+void RunWatch::hand_on_signals(RunListener* listener) {
   for (const launch::ReceivedSignal& signal : relay_.take_signals()) {
     // It has sent it to the group that it shares with us, and so to itself.
     if (target_.has_started(signal.sender)) continue;
+    if (listener != nullptr && asks_to_end(signal.number)) listener->interrupts();
     target_.forward(signal.number);
     sent_.insert(signal.number);
   }
@@ -96,7 +97,7 @@ void RunWatch::wait(const Onlookers& onlookers, RunListener& listener) {
     if (end_hanging(listener)) return;
     if (const auto turn = listener.turns()) patience = std::min(patience, *turn);
     relay_.wait(static_cast<int>(patience.count()));
-    hand_on_signals();
+    hand_on_signals(&listener);
     end_racing(listener);
   }
   // The terminal sends its own to the whole group.
@@ -108,7 +109,7 @@ void RunWatch::wait(const Onlookers& onlookers, RunListener& listener) {
 void RunWatch::wait_alone() {
   while (!target_.reap()) {
     relay_.wait(static_cast<int>(kLook.count()));
-    hand_on_signals();
+    hand_on_signals(nullptr);
   }
 }
 

@@ -32,6 +32,8 @@ class RunListener {
   virtual void hangs(double seconds) = 0;
   // Operations do not end, or have ended after all; the target continues.
   virtual void stalls(const StallNews& news) = 0;
+  // Somebody asks the target to end by a signal, which it is about to be sent.
+  virtual void interrupts() = 0;
   // Not even SIGKILL ends the target: it is stuck inside the GPU's driver, and is left running.
   virtual void cannot_end() = 0;
   // Two operations race, and the target is about to be ended.
@@ -68,7 +70,8 @@ class RunWatch {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void hand_on_signals();
+  // Null: nobody is told.
+  void hand_on_signals(RunListener* listener);
   enum class Freeze {
     none,  // or it is not yet time, and `patience` is at most what is left
     reported,

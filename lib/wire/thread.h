@@ -36,5 +36,7 @@ inline constexpr Field<std::uint32_t, 68> kCallContext;  // index in `contexts`;
 inline constexpr Field<std::uint64_t, 72> kCallEvent;
 inline constexpr Field<std::uint32_t, 80> kCallName;   // intern id of a string: "cuStreamSynchronize"
 inline constexpr Field<std::uint32_t, 84> kCallOuter;  // intern id of a string: "cudaStreamSynchronize"; 0: none
+// Of a thread that runs Python, once the layout of its frames is proven: the address of its PyThreadState; else 0.
+inline constexpr Field<std::uint64_t, 88> kPythonState;
 
 }  // namespace cudadiag::wire::thread

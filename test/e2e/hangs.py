@@ -121,13 +121,14 @@ def hang_in_a_collective_names_where_the_ranks_part(machine):
         finding, ranks = found["findings"][0], found["ranks"]
         expect((finding["kind"], finding["cause"]["id"]), ("hang", cause), how)
         expect((ranks["collective"], ranks["difference"]), (3, difference), how)
-        lines = [_marked_line(command[1], "AVERAGE"), _marked_line(command[1], {"other": "OTHER"}.get(how, "AVERAGE"))]
+        second = {"missing": "AWAY", "other": "OTHER", "alike": "AVERAGE"}[how]
+        lines = [_marked_line(command[1], "AVERAGE"), _marked_line(command[1], second)]
         expect([(rank["rank"], rank["collectives"], rank["has_come"], rank["location"]["line"])
                 for rank in ranks["ranks"]],
                [(0, 3, True, lines[0]), (1, 2 if how == "missing" else 3, how != "missing", lines[1])], how)
         told = " ".join(result.stderr.split()).replace(str(pathlib.Path(command[1]).parent) + "/", "")
         expect_in("Ranks at collective 3, after 2 that all called alike ", told, how)
-        expect_in({"missing": f"rank 1: called 2 of them; its last work was at collectives.py:{lines[1]}, average, ",
+        expect_in({"missing": f"rank 1: called 2 of them; it is on the host at collectives.py:{lines[1]}, <module> Fix",
                    "other": f"rank 1: collectives.py:{lines[1]}, <module> Fix",
                    "alike": f"ranks 0 and 1: collectives.py:{lines[0]}, average Fix"}[how], told, how)
 
@@ -147,13 +148,14 @@ def ranks_with_a_launcher_each_are_one_job(machine):
     alone = launch(0, "--hang-after", "0.5").communicate()[1]
     expect_in("a rank that has not come", " ".join(alone.split()), "what the first rank's launcher knows")
     line = _marked_line(command[1], "AVERAGE")
+    away = _marked_line(command[1], "AWAY")
     for _ in ("while the second one goes on", "when both have ended"):
         found = json.loads(expect_success(machine.cudadiag("ranks", "-o", "job", "--json")).stdout)
         expect([(rank["rank"], rank["collectives"], rank["has_come"], rank["location"]["line"])
-                for rank in found["ranks"]["ranks"]], [(0, 3, True, line), (1, 2, False, line)], "ranks")
+                for rank in found["ranks"]["ranks"]], [(0, 3, True, line), (1, 2, False, away)], "ranks")
         expect(found["findings"][0]["cause"]["id"], "rank-has-not-come", "cause")
         text = expect_success(machine.cudadiag("ranks", "job")).stdout
-        expect_in("rank 1: called 2 of them; its last work was at", text, "text")
+        expect_in("rank 1: called 2 of them; it is on the host at", text, "text")
         expect(text.splitlines()[0].rpartition(",")[0], "cudadiag: first of 2 sessions: rank 0", "whose it is")
         second.terminate()
         second.wait()  # before it reads the end of its input, and goes on

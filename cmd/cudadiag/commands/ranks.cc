@@ -200,11 +200,17 @@ base::Result<std::string> others(JobSessions& job, const std::vector<Alike>& gro
 // The answer for the job: a sentence, then what each rank does.
 std::string answer_text(const Parting& parting, const std::string& directory) {
   if (!parting.groups && !parting.ranks) return "";
-  const std::vector<std::string> lines = parting.groups ? diagnose::group_lines(*parting.groups, directory)
-                                                        : diagnose::rank_lines(*parting.ranks, directory);
-  std::string text =
-      fmt::format("{}{}\n", parting.groups ? "cudadiag: " : "the ranks part ", base::printable(lines.front()));
-  for (std::size_t i = 1; i < lines.size(); ++i) text += "  " + base::printable(lines[i]) + '\n';
+  std::vector<std::string> lines;
+  std::string text;
+  if (parting.groups) {
+    lines = diagnose::group_lines(*parting.groups, directory);
+    text = "cudadiag: " + base::printable(diagnose::group_sentence(*parting.groups, directory)) + '\n';
+  } else {
+    lines = diagnose::rank_lines(*parting.ranks, directory);
+    text = "the ranks part " + base::printable(lines.front()) + '\n';
+    lines.erase(lines.begin());
+  }
+  for (const std::string& line : lines) text += "  " + base::printable(line) + '\n';
   return text;
 }
 

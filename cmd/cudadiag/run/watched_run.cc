@@ -93,6 +93,9 @@ class RunSpeech : public supervise::RunListener {
     begin_on_own_row();
     guarded([&] { report_.report_stalls(news); });
   }
+  void interrupts() override {
+    guarded([&] { recording_.read_host_stacks(); });
+  }
   void cannot_end() override { say("cannot end the program: it is stuck in the GPU driver. Leaving it running"); }
   void races() override {
     begin_on_own_row();

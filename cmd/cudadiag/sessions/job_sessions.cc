@@ -23,9 +23,12 @@ constexpr std::size_t kCallsKept = 256;
 base::Result<std::unique_ptr<OpenSession>> open_session(const fs::path& folder) {
   auto opened = choose_run(std::nullopt, folder.string());
   if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
-  auto read = std::get<supervise::LiveRun>(opened).read();
+  auto& run = std::get<supervise::LiveRun>(opened);
+  auto read = run.read();
   if (const auto* failure = std::get_if<base::Error>(&read)) return *failure;
-  return std::make_unique<OpenSession>(std::move(std::get<session::Session>(read)));
+  auto& session = std::get<session::Session>(read);
+  run.add_host_stacks(session);
+  return std::make_unique<OpenSession>(std::move(session));
 }
 
 // The same for reports that differ in the rank alone; 0 if it is not known.

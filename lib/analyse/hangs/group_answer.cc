@@ -24,7 +24,7 @@ using Members = std::map<std::int32_t, Member>;  // by rank in the group
 // A call that some rank waits in.
 struct Waiting {
   std::size_t state = 0, call = 0;
-  std::vector<std::size_t> blockers;  // states that have not come to it
+  const std::vector<std::size_t>* blockers = nullptr;  // states that have not come to it
 };
 
 // The same for all calls that meet: the group's hash; of a message who sends and who receives; its ordinal.
@@ -132,20 +132,27 @@ class Job {
     for (const std::size_t index : stream) {
       const Call& call = states_[state].calls[index];
       if (call.ordinal == 0 || group_of(state, call).hash == 0) continue;
-      Waiting waiting{state, index, {}};
-      for (const Member* partner : partners(state, call)) {
-        if (!has_come(state, call, *partner)) {
-          waiting.blockers.push_back(partner->state);
-        }
-      }
-      if (waiting.blockers.empty()) {
+      const Waiting waiting{state, index, &blockers_of(state, call)};
+      if (waiting.blockers->empty()) {
         met_.push_back(waiting);
       } else {
         if (!first_wait_[state]) first_wait_[state] = waiting_.size();
-        waiting_.push_back(std::move(waiting));
+        waiting_.push_back(waiting);
         return;
       }
     }
+  }
+
+  // States that have not come to it: the same for all ranks that wait in a collective.
+  const std::vector<std::size_t>& blockers_of(std::size_t state, const Call& call) {
+    const std::pair key(meeting_of(group_of(state, call), call), call.function == Function::receive);
+    const auto [found, is_new] = blockers_.try_emplace(key);
+    if (is_new) {
+      for (const Member* partner : partners(state, call)) {
+        if (!has_come(state, call, *partner)) found->second.push_back(partner->state);
+      }
+    }
+    return found->second;
   }
 
   // The call of that member which meets this one; null: it has not come, or its record is lost.
@@ -254,7 +261,7 @@ class Job {
   std::optional<GroupAnswer> find_absence() const {
     const Waiting* first = nullptr;
     for (const Waiting& waiting : waiting_) {
-      const bool is_root = std::any_of(waiting.blockers.begin(), waiting.blockers.end(), [&](std::size_t blocker) {
+      const bool is_root = std::any_of(waiting.blockers->begin(), waiting.blockers->end(), [&](std::size_t blocker) {
         return !first_wait_[blocker] || blocker == waiting.state;
       });
       if (is_root && (first == nullptr || call_of(waiting).made < call_of(*first).made)) first = &waiting;
@@ -278,12 +285,12 @@ class Job {
         break;
       }
       path.push_back(at);
-      at = &waiting_[*first_wait_[at->blockers.front()]];
+      at = &waiting_[*first_wait_[at->blockers->front()]];
     }
     GroupAnswer answer = answer_at(path.front()->state, path.front()->call);
     answer.kind = GroupAnswer::Kind::circle;
     for (const Waiting* waiting : path) {
-      answer.circle.push_back({waiting->state, waiting->call, waiting->blockers.front()});
+      answer.circle.push_back({waiting->state, waiting->call, waiting->blockers->front()});
     }
     return answer;
   }
@@ -309,8 +316,9 @@ class Job {
   }
 
   std::span<const RankState> states_;
-  std::map<std::uint64_t, Members> groups_;  // by hash
+  std::map<std::uint64_t, Members> groups_;              // by hash
   std::set<std::pair<MeetingKey, std::size_t>> queued_;  // calls that have not begun, with the states that made them
+  std::map<std::pair<MeetingKey, bool>, std::vector<std::size_t>> blockers_;  // by meeting; of its receiver or not
   std::vector<Waiting> waiting_;
   std::vector<std::optional<std::size_t>> first_wait_;  // by state: the first of its entries in `waiting_`
   std::vector<Waiting> met_;                            // unfinished calls that all have come to

@@ -51,6 +51,7 @@ SiteFinder::Place SiteFinder::place(ThreadState& thread, std::uint32_t id, Kind 
                                     std::uintptr_t frame) {
   if (wanted_.python && !python_sought_.load(std::memory_order_relaxed)) seek_python();
   const std::uint32_t python = has_python_.load(std::memory_order_acquire) ? python_.current() : 0;
+  if (python != 0) wire::store(thread.entry, wire::thread::kPythonState, python_.thread_state());
   const std::uint64_t salt = std::uint64_t{id} << 32 | function;
   NativeStacks::Recognition recognition{};
   // Python does not close the libraries that it has opened.

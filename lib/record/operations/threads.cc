@@ -45,6 +45,7 @@ void Threads::take(ThreadState& state, std::size_t index) {
   state.markers = {};
   state.recent_errors = state.recent_worked = state.recent_looked = 0;
   wire::store(state.entry, thread::kTid, state.tid);
+  wire::store(state.entry, thread::kPythonState, std::uint64_t{0});
   prctl(PR_GET_NAME, state.entry + thread::kNameOffset);
   wire::store_release(state.entry, thread::kState, static_cast<std::uint32_t>(thread::State::live));
 }

@@ -8,6 +8,9 @@
 #include "record/python/python_stack.h"
 
 namespace cudadiag::record {
+
+using namespace wire::python;
+
 namespace {
 
 // Through the kernel, which says what cannot be read; where it may not be asked, from memory as it is.

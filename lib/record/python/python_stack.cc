@@ -18,6 +18,7 @@ namespace cudadiag::record {
 using wire::hash_bytes;
 using wire::kHashSeed;
 using wire::mix;
+using namespace wire::python;
 
 namespace {
 

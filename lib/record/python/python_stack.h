@@ -13,9 +13,11 @@
 
 #include "record/output/interner.h"
 #include "record/python/python_hook.h"
-#include "record/python/python_layout.h"
+#include "wire/python_layout.h"
 
 namespace cudadiag::record {
+
+using wire::python::PythonLayout;
 
 class PythonStacks {
  public:
@@ -31,6 +33,8 @@ class PythonStacks {
   std::uint32_t current();
   // A hash that distinguishes this stack from the process's other ones, without a look-up of interned stacks. False:
   // not available yet.
+  // The calling thread's PyThreadState, once current() has found a stack.
+  std::uint64_t thread_state() const { return reinterpret_cast<std::uint64_t>(this_thread_state_()); }
   [[gnu::hot, gnu::noinline]] bool fingerprint(std::uint64_t& hash) const;
 
  private:

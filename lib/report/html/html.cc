@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "diagnose/groups.h"
 #include "diagnose/words.h"
 #include "report/html/finding_article.h"
 #include "report/html/markup.h"
@@ -98,6 +99,9 @@ std::string write_html(const diagnose::Diagnosis& whole, const std::vector<diagn
   TextOptions options;
   options.say_clean = true;
   options.verbosity = Verbosity::verbose;
+  if (const std::string job = diagnose::job_sentence(report); !job.empty()) {
+    html += "<p class=\"lead\">" + markup.text(job) + ".</p>\n";
+  }
   const std::vector<Page> pages = whole_pages(report, options);
   const diagnose::FindingPictures none;
   for (const std::vector<std::size_t>& group : alike(report)) {

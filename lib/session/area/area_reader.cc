@@ -164,6 +164,7 @@ void AreaReader::read_threads() {
     }
     thread.call_id = wire::load(entry.data(), t::kCallId);
     thread.call_ticks = wire::load(entry.data(), t::kCallTicks);
+    if (thread.state == t::State::live) thread.python_state = wire::load(entry.data(), t::kPythonState);
     const char* name = reinterpret_cast<const char*>(entry.data() + t::kNameOffset);
     thread.name.assign(name, ::strnlen(name, t::kNameSize));
     record_.operations_issued += thread.published;

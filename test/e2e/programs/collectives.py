@@ -34,7 +34,8 @@ for step in range(3):
     if step == 2:
         print("waits", flush=True)
         if rank == "1" and how == "missing":
-            sys.stdin.read()  # which does not end, and nothing is wrong with that
+            # It does not end, and nothing is wrong with that.
+            sys.stdin.read()  # AWAY
         else:
             sys.stdin.readline()
     if step == 2 and rank == "1" and how == "other":

@@ -58,7 +58,7 @@ def receive(group, peer, count):
 
 
 def stay_away():
-    sys.stdin.read()
+    sys.stdin.read()  # AWAY
 
 
 def differs(step, what):

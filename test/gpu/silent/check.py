@@ -140,6 +140,14 @@ def judge_past(label, findings):
     return judged(findings, lambda finding: at_mark(label, finding["location"], label["launch"]))
 
 
+def compared_ranks(report):
+    """The ranks of a job, as groups or kernels tell them apart. In a circle each one has come to its own call."""
+    groups = report.get("groups")
+    if groups and groups["circle"]:
+        return [{**wait, "has_come": True} for wait in groups["circle"]]
+    return (groups or report.get("ranks") or {"ranks": []})["ranks"]
+
+
 def judge_hang(label, findings, ranks):
     marks = [label["stuck"], *label["also"]]
     said = judged(findings, lambda finding: at_mark(label, finding["location"], *marks))
@@ -148,7 +156,7 @@ def judge_hang(label, findings, ranks):
     if not ranks:
         return f"{RIGHT}, no ranks"
     expected = {each["rank"]: each for each in label["ranks"]["ranks"]}
-    for rank in ranks["ranks"]:
+    for rank in ranks:
         each = expected.get(rank["rank"], {"came": None, "line": None})
         elsewhere = each["line"] and not at_mark(label, rank["location"], each["line"])
         if elsewhere or each["came"] not in (None, rank["has_come"]):
@@ -180,7 +188,7 @@ def judge(label, report, twin):
     elif label["kind"] == "out_of_bounds":
         said = judge_past(label, ours)
     else:
-        said = judge_hang(label, ours, report.get("ranks"))
+        said = judge_hang(label, ours, compared_ranks(report))
     return EXTRA if said == RIGHT and len(ours) < len(findings) else said
 
 

@@ -26,8 +26,8 @@ def at(kind, label, mark, beside=0):
     return {"kind": kind, "location": place(label, mark, beside), "accesses": []}
 
 
-def said(label, *findings, twin=False, ranks=None):
-    return judge(label, {"findings": list(findings), "ranks": ranks}, twin)
+def said(label, *findings, twin=False, ranks=None, groups=None):
+    return judge(label, {"findings": list(findings), "ranks": ranks, "groups": groups}, twin)
 
 
 class Judgement(unittest.TestCase):
@@ -77,6 +77,17 @@ class Judgement(unittest.TestCase):
         self.assertNotEqual(said(label, finding, ranks={"ranks": [came, {**absent, "has_come": True}]}), RIGHT)
         self.assertNotEqual(said(label, finding, ranks={"ranks": [came, {**absent, "location": came["location"]}]}), RIGHT)
         self.assertNotEqual(said(label, finding), RIGHT)
+        self.assertEqual(said(label, finding, groups={"ranks": [came, absent], "circle": []}), RIGHT)
+        self.assertNotEqual(said(label, finding, groups={"ranks": [absent, came | {"rank": 1}], "circle": []}), RIGHT)
+
+    def test_ranks_in_a_circle_have_each_come_to_their_own_call(self):
+        label = LABELS["ranks/both_receive_first.py"]
+        finding = at("hang", label, "STUCK_0")
+        absent = [{"rank": rank, "has_come": False, "location": None} for rank in (0, 1)]
+        circle = [{"rank": rank, "location": place(label, f"STUCK_{rank}")} for rank in (0, 1)]
+        self.assertEqual(said(label, finding, groups={"ranks": absent, "circle": circle}), RIGHT)
+        self.assertNotEqual(said(label, finding, groups={"ranks": absent, "circle": circle[:1] + [
+            {**circle[1], "location": place(label, "STUCK_0")}]}), RIGHT)
 
     def test_a_label_without_its_mark_is_seen(self):
         label = LABELS["hangs/flag_never_set.cu"]

@@ -34,6 +34,35 @@ TEST_CASE("native code behind ctypes, several candidates") {
 }
 TEST_CASE("a refused launch in several processes") { check_golden(write_text(refused_report(), {}), "refused.txt"); }
 
+TEST_CASE("the answer for a job leads, and ranks with equal findings share a line") {
+  Diagnosis report = refused_report();
+  for (int rank = 0; rank < 3; ++rank) report.findings[static_cast<std::size_t>(rank)].rank = rank;
+  GroupsPart& groups = report.groups.emplace();
+  groups.kind = cudadiag::analyse::GroupAnswer::Kind::absence;
+  groups.title = "group tp1";
+  groups.function = "all_reduce";
+  groups.number = 481;
+  const auto at = [](int line) {
+    return Location{"/home/u/model.py", "forward", symbolize::Language::python, "", "", line};
+  };
+  groups.ranks = {{100, 0, 0, true, "all_reduce 481 of 64 float32", at(230), ""},
+                  {102, 2, 1, false, "", at(212), "is on the host"}};
+  const std::string sentence =
+      "cudadiag: rank 2 never came to all_reduce 481 of group tp1: it is on the host at /home/u/model.py:212, "
+      "forward\n";
+  const TextOptions wide{Verbosity::normal, false, 200, false};
+  const std::string text = write_text(report, wide);
+  CHECK(text.starts_with(sentence + "cudadiag: invalid configuration (9)"));
+  CHECK(text.find("Ranks   rank 0: all_reduce 481 of 64 float32 at /home/u/model.py:230, forward\n") != text.npos);
+  CHECK(text.find("the same on ranks 1 and 2\n") != text.npos);
+  CHECK(text.find("also:") == text.npos);
+  report.findings[2].location.function = "shift";
+  CHECK(write_text(report, wide).find("the same on rank 1\nalso: rank 2: invalid configuration (9) in shift") !=
+        text.npos);
+  CHECK(write_text(report, {Verbosity::quiet, false, 100, false}) == sentence);
+  CHECK(write_text(report, {Verbosity::verbose, false, 200, false}).starts_with(sentence));
+}
+
 TEST_CASE("default streams have no handle that a reader would know") {
   Diagnosis report = native_report();
   const auto line = [&](std::uint64_t stream) {

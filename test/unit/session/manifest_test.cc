@@ -27,6 +27,7 @@ TEST_CASE("the manifest survives its file, bytes that are no text included") {
   manifest.ends[7] = {0, std::nullopt};
   manifest.asked_to_end = true;
   manifest.ended_before_hang = {7, 9};
+  manifest.host_stacks = {{7, 8, {{"/home/u/data.py", "load", 12}, {"/home/u/train.py", "main", 3}}}};
   manifest.notes = {"n"};
   manifest.code_rules = {{"/home/u/lib", false}, {"/home/u/lib/mine", true}};
   const auto parsed = session::parse_manifest(session::write_manifest(manifest));
@@ -35,6 +36,13 @@ TEST_CASE("the manifest survives its file, bytes that are no text included") {
   CHECK(back.command == manifest.command);
   CHECK(back.asked_to_end);
   CHECK(back.ended_before_hang == manifest.ended_before_hang);
+  REQUIRE(back.host_stacks.size() == 1);
+  CHECK(back.host_stacks[0].pid == 7);
+  CHECK(back.host_stacks[0].tid == 8);
+  REQUIRE(back.host_stacks[0].frames.size() == 2);
+  CHECK(back.host_stacks[0].frames[0].file == "/home/u/data.py");
+  CHECK(back.host_stacks[0].frames[0].function == "load");
+  CHECK(back.host_stacks[0].frames[0].line == 12);
   CHECK(back.started == manifest.started);
   CHECK(back.passes[0].end.signal == 11);
   CHECK(back.passes[0].failed_after == 0.25);

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace cudadiag::record {
+namespace cudadiag::wire::python {
 
 struct PythonLayout {
   int minor;
@@ -58,4 +58,4 @@ inline constexpr std::size_t kObjectSize = 16;  // of what has a variable size; 
 inline constexpr std::size_t kBytesSize = 16, kBytesHash = 24, kBytesData = 32;
 inline constexpr std::size_t kStringLength = 16, kStringState = 32;
 
-}  // namespace cudadiag::record
+}  // namespace cudadiag::wire::python

@@ -1,0 +1,29 @@
+// How groups of ranks, and ranks in them, are named in text: by the program's name of the group, else by its ranks.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "analyse/hangs/rank_state.h"
+
+namespace cudadiag::diagnose {
+
+class GroupNames {
+ public:
+  // `states`: all recorded ranks of the job.
+  explicit GroupNames(std::span<const analyse::RankState> states);
+
+  // "group tp1"; without a name "the group of ranks 2 and 3", or "group 2 of ranks 2 and 3" of several with these ranks.
+  const std::string& group(std::uint64_t hash) const { return groups_.at(hash); }
+  // "rank 3": the job's name of a rank of the group.
+  std::string rank(std::uint64_t hash, std::int32_t rank) const;
+
+ private:
+  std::map<std::uint64_t, std::string> groups_;                          // by the communicator's hash
+  std::map<std::pair<std::uint64_t, std::int32_t>, std::string> ranks_;  // by that, and the rank in the group
+};
+
+}  // namespace cudadiag::diagnose
