@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""How long `cudadiag ranks` takes for a large job, and how much memory.
+
+Usage: ranks.py [--build BUILD] [--sessions N] [--json FILE]
+
+One rank is recorded on the simulated driver: 16,400 launches, 400 collectives of its own and 5 of the whole job. Each
+other session is a copy with a rank of its own. One rank has not called the job's last collective.
+"""
+
+import argparse
+import json
+import os
+import re
+import struct
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "test/e2e"))
+from harness import Machine  # noqa: E402
+
+import rows  # noqa: E402
+
+RANK = b"7777"  # as the recorded process has it: four digits, which the copies replace
+PID = 16  # offset in an area's header
+REGIONS, COMMUNICATORS = 1024, 14  # offset of the table of regions, and the place of one in it
+GROUP_RANK, GROUP_CALLS = 4, 32  # offsets in an entry of it
+
+PROGRAM = """
+import ctypes, sys
+import cuda
+nccl = ctypes.CDLL("libnccl.so.2")
+nccl.sim_nccl_join.restype = ctypes.c_void_p
+nccl.sim_nccl_join.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_int]
+cuda.start()
+stream, side = cuda.stream(), cuda.stream()
+launches = [cuda.kernel(f"gemm_{number}") for number in range(40)]
+world = ctypes.c_void_p(nccl.sim_nccl_join(b"world", int(sys.argv[1]), 0))
+own = ctypes.c_void_p(nccl.sim_nccl_join(b"own", 1, 0))
+def all_reduce(group, stream):
+    cuda.check(nccl.ncclAllReduce(None, None, ctypes.c_size_t(1024), 7, 0, group, stream))
+for step in range(400):
+    for launch, parameters in launches:
+        launch(side, parameters, None)
+    all_reduce(own, side)
+    cuda.driver.cuStreamSynchronize(side)
+for _ in range(5):
+    all_reduce(world, stream)
+cuda.driver.cuStreamSynchronize(stream)
+"""
+
+
+def record(machine, ranks):
+    """The session of one rank that waits for the others."""
+    program = machine.folder / "rank.py"
+    program.write_text(PROGRAM)
+    machine.environment |= {"RANK": RANK.decode(), "SIM_NCCL_FILE": str(machine.gpu / "job"),
+                            "PYTHONPATH": str(ROOT / "test/e2e/programs")}
+    machine.run(sys.executable, str(program), str(ranks), options=["-o", "one", "--hang-after", "1"])
+    return next((machine.folder / "one").glob("*/manifest.json")).parent
+
+
+def write_sparse(file, data):
+    with file.open("wb") as to:
+        for at in range(0, len(data), 4096):
+            page = data[at:at + 4096]
+            if any(page):
+                to.seek(at)
+                to.write(page)
+        to.truncate(len(data))
+
+
+def copy(one, folder, ranks):
+    area = next((one / "record").glob("*.area")).read_bytes()
+    group, _ = struct.unpack_from("<QQ", area, REGIONS + 16 * COMMUNICATORS)
+    manifest = (one / "manifest.json").read_text()
+    pid, = struct.unpack_from("<I", area, PID)
+    for rank in range(ranks):
+        data = bytearray(area.replace(RANK, b"%04d" % rank))
+        struct.pack_into("<I", data, PID, 10000 + rank)
+        struct.pack_into("<i", data, group + GROUP_RANK, rank)
+        if rank == ranks // 2:
+            struct.pack_into("<Q", data, group + GROUP_CALLS, 0)
+        session = folder / f"{one.name}-{rank:04}"
+        (session / "record").mkdir(parents=True)
+        (session / "manifest.json").write_text(re.sub(rf"\b{pid}\b", str(10000 + rank), manifest))
+        write_sparse(session / "record" / f"{10000 + rank}.area", data)
+
+
+def measure(machine, job):
+    """Seconds, MB and the first line of the answer."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.dup2(write, 1)
+        words = machine.command("ranks", str(job))
+        os.execve(words[0], [str(word) for word in words], machine.environment)
+    os.close(write)
+    with os.fdopen(read) as text:
+        answer = text.read()
+    _, status, used = os.wait4(child, 0)
+    if status != 0:
+        sys.exit(answer)
+    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, answer.splitlines()[0]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, default=ROOT / "build")
+    parser.add_argument("--sessions", type=int, default=1024)
+    parser.add_argument("--json", type=Path, help="rows of these numbers go into it")
+    options = parser.parse_args()
+    machine = Machine(options.build.resolve())
+    try:
+        job = machine.folder / "job"
+        copy(record(machine, options.sessions), job, options.sessions)
+        found = [measure(machine, job) for _ in range(3)]
+    finally:
+        machine.close()
+    seconds, megabytes = min(each[0] for each in found), max(each[1] for each in found)
+    print(f"{options.sessions} sessions: {seconds:.2f} s of processor time, {megabytes:.0f} MB\n{found[0][2]}")
+    if options.json:
+        case = f"ranks of {options.sessions} sessions"
+        rows.merge(options.json, [rows.row(case, "processor time", [each[0] for each in found], "s"),
+                                  rows.row(case, "memory", [each[1] for each in found], "MB")])
+
+
+main()
