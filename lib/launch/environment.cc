@@ -107,7 +107,9 @@ std::vector<Variable> recording_variables(const fs::path& recorder, const Record
   if (!place.window.empty()) variables.push_back({names::kWindow, place.window});
   if (!place.values.empty()) variables.push_back({names::kValues, place.values});
   if (!cupti.empty()) variables.push_back({names::kCupti, joined(cupti)});
-  for (Variable& profiler : profiler_variables(recorder)) variables.push_back(std::move(profiler));
+  if (options.nccl) {
+    for (Variable& profiler : profiler_variables(recorder)) variables.push_back(std::move(profiler));
+  }
   variables.push_back({names::kRecord, record_options(options)});
   return variables;
 }

@@ -26,6 +26,7 @@ struct RecordOptions {
   WatchBy watch_by = WatchBy::automatic;
   // A GPU core dump is to come of the same run: watched by hooks, loaded with the program.
   bool once = false;
+  bool nccl = false;  // the recorder is to be NCCL's profiler plugin (profiler_plugin.h)
   unsigned save_limit = 0;  // MiB of memory to save with each launch that is waited for; 0: none is saved
 };
 

@@ -20,7 +20,7 @@ def _lines():
 def _run(machine, shape, fault, *options, name=None):
     """One launcher for all ranks. Its report, and what it printed."""
     machine.environment["SIM_NCCL_FILE"] = str(machine.gpu / f"{shape}-{fault}-{name}")
-    result = machine.run(*program(PROGRAM, shape, fault), options=["-o", name or f"{shape}-{fault}", *options])
+    result = machine.run(*program(PROGRAM, shape, fault), options=["--nccl", "-o", name or f"{shape}-{fault}", *options])
     return result, machine.report("-o", name or f"{shape}-{fault}")
 
 
@@ -117,7 +117,7 @@ def plugin_that_the_user_named_gets_what_it_asks_for(machine):
                     "LOGGING_VERSION": str(version), "LOGGING_MASK": str(mask), "LOGGING_FILE": str(log),
                     "SIM_NCCL_FILE": str(machine.gpu / f"{way}-{version}-{mask}"), "RANK": "0"}
                 command = program(PROGRAM, "alone")
-                ended = machine.run(*command) if way == "watched" else machine.plain(*command)
+                ended = machine.run(*command, options=["--nccl"]) if way == "watched" else machine.plain(*command)
                 expect(ended.returncode, 0, f"{way}, version {version}, mask {mask:#x}: {ended.stderr}")
                 logs.append(log.read_text() if log.exists() else "")
             expect(logs[1], logs[0], f"version {version}, mask {mask:#x}")
@@ -126,7 +126,7 @@ def plugin_that_the_user_named_gets_what_it_asks_for(machine):
 
 def sessions_of_a_launcher_for_each_rank_are_one_answer(machine):
     machine.environment["SIM_NCCL_FILE"] = str(machine.gpu / "each")
-    launchers = [subprocess.Popen(machine.command("run", "--rerun=never", "--hang-after", "2", "-o", "job", "--",
+    launchers = [subprocess.Popen(machine.command("run", "--nccl", "--rerun=never", "--hang-after", "2", "-o", "job", "--",
                                                   *program(PROGRAM, "ddp", "missing")),
                                   env={**machine.environment, "RANK": str(rank)}, cwd=machine.folder,
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -39,7 +39,7 @@ EXPECTED = {
 
 def run(build, folder, shape, fault, ranks):
     report = folder / f"{shape}-{fault}.json"
-    command = [build / "bin/cudadiag", "run", "--rerun=never", "--hang-after", "8", "--json", report, "-o", folder, "--",
+    command = [build / "bin/cudadiag", "run", "--nccl", "--rerun=never", "--hang-after", "8", "--json", report, "-o", folder, "--",
                "torchrun", "--standalone", "--nproc-per-node", ranks, JOB, shape, fault]
     ended = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=LIMIT_S)
     return ended, json.loads(report.read_text()) if report.exists() else {"groups": None, "findings": []}
@@ -70,11 +70,11 @@ def cost(build, folder, ranks):
     best = {"none": 1e9, "plugin": 1e9}
     for _ in range(5):
         for way in best:
-            environment = {**os.environ, "NCCL_PROFILER_PLUGIN": "none"} if way == "none" else dict(os.environ)
+            asked = ["--nccl"] if way == "plugin" else []
             ended = subprocess.run(
-                [str(word) for word in (build / "bin/cudadiag", "run", "--rerun=never", "-o", folder, "--", "torchrun",
+                [str(word) for word in (build / "bin/cudadiag", "run", *asked, "--rerun=never", "-o", folder, "--", "torchrun",
                                         "--standalone", "--nproc-per-node", ranks, JOB, "loop", "none")],
-                capture_output=True, text=True, timeout=LIMIT_S, env=environment)
+                capture_output=True, text=True, timeout=LIMIT_S)
             seconds = [float(line.split()[1]) for line in ended.stdout.splitlines() if line.startswith("seconds ")]
             best[way] = min([best[way], *seconds])
     return best["none"], best["plugin"]

@@ -85,7 +85,9 @@ void add_run(CLI::App& app, int& status) {
   auto* once = command->add_flag("--once", run->recording.record.once,
                                  "take a GPU core dump in this run, which ends the program at a GPU exception");
   once->excludes(command->get_option("--watch-by"));
-  group(command, "Recording", {"--once"});
+  command->add_flag("--nccl", run->recording.record.nccl,
+                    "have NCCL report each call to cudadiag, and judge hangs of a job by group");
+  group(command, "Recording", {"--once", "--nccl"});
   add_full_log(command, run->recording.full_log);
   auto* races = command->add_flag("--races", run->recording.record.races, "look for races between streams");
   races->excludes(once);

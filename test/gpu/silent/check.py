@@ -195,6 +195,7 @@ def judge(label, report, twin):
 def ways(label):
     """(name, cudadiag's options, whether it is the twin) of each run."""
     races, hangs = ["races"], ["run", "--hang-report", str(PATIENCE_S), "--rerun=never"]
+    hangs += ["--nccl"] if label["program"].startswith(JOB + "/") else []
     if label["kind"] == "hang":
         return [("hang", hangs, False)]
     if label["kind"]:
