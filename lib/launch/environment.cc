@@ -47,27 +47,13 @@ std::string earlier_injection(const fs::path& recorder) {
   return earlier == recorder || is_a_recorder(earlier) ? "" : earlier;
 }
 
-std::string record_options(const RecordOptions& options) {
-  std::string out = "markers=";
-  out += options.markers == Markers::dense ? "dense" : options.markers == Markers::off ? "off" : "sparse";
-  out += options.python_stacks ? ",python=on" : ",python=off";
-  out += options.native_stacks ? ",native=on" : ",native=off";
-  if (options.races) out += ",races=on";
-  if (options.races && !options.host_writes) out += ",host_writes=off";
-  const WatchBy way = options.once ? WatchBy::hooks : options.watch_by;
-  if (way != WatchBy::automatic) out += ",watch=" + word(way);
-  if (options.once) out += ",once=on";
-  if (options.save_limit > 0) out += ",save=" + std::to_string(options.save_limit);
-  return out;
+// The driver writes no core dump while CUPTI is in use: the program is watched by hooks.
+wire::RecordOptions as_recorded(wire::RecordOptions options) {
+  if (options.once) options.watch_by = wire::WatchBy::hooks;
+  return options;
 }
 
 }  // namespace
-
-std::string word(WatchBy way) { return way == WatchBy::cupti ? "cupti" : way == WatchBy::hooks ? "hooks" : ""; }
-
-WatchBy watch_by(const std::string& word) {
-  return word == "cupti" ? WatchBy::cupti : word == "hooks" ? WatchBy::hooks : WatchBy::automatic;
-}
 
 base::Result<fs::path> find_recorder() {
   std::error_code error;
@@ -92,7 +78,7 @@ base::Result<fs::path> find_recorder() {
 }
 
 std::vector<Variable> recording_variables(const fs::path& recorder, const RecordingPlace& place,
-                                          const std::vector<fs::path>& cupti, const RecordOptions& options) {
+                                          const std::vector<fs::path>& cupti, const wire::RecordOptions& options) {
   std::vector<Variable> variables;
   if (options.once) {
     variables = preloading(recorder);
@@ -110,7 +96,7 @@ std::vector<Variable> recording_variables(const fs::path& recorder, const Record
   if (options.nccl) {
     for (Variable& profiler : profiler_variables(recorder)) variables.push_back(std::move(profiler));
   }
-  variables.push_back({names::kRecord, record_options(options)});
+  variables.push_back({names::kRecord, wire::encode(as_recorded(options))});
   return variables;
 }
 
@@ -138,7 +124,7 @@ std::vector<std::string> environment_without_injection(const std::vector<Variabl
   return result;
 }
 
-std::string dropped_injection(const fs::path& recorder, const RecordOptions& options) {
+std::string dropped_injection(const fs::path& recorder, const wire::RecordOptions& options) {
   const std::string earlier = variable(names::kInjection);
   if (earlier.empty() || earlier == recorder) return {};
   const std::string left_out = std::string(names::kInjection) + "=" + earlier + " is left out of this run";

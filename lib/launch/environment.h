@@ -6,29 +6,9 @@
 #include <vector>
 
 #include "session/session.h"
+#include "wire/record_options.h"
 
 namespace cudadiag::launch {
-
-enum class Markers { sparse, dense, off };
-// `automatic`: CUPTI, and hooks where it cannot be had.
-enum class WatchBy { automatic, cupti, hooks };
-
-// "cupti", "hooks"; empty: automatic, and so is any other word.
-std::string word(WatchBy way);
-WatchBy watch_by(const std::string& word);
-
-struct RecordOptions {
-  Markers markers = Markers::sparse;
-  bool python_stacks = true;
-  bool native_stacks = true;
-  bool races = false;
-  bool host_writes = true;  // of `races`: the sources of copies are watched
-  WatchBy watch_by = WatchBy::automatic;
-  // A GPU core dump is to come of the same run: watched by hooks, loaded with the program.
-  bool once = false;
-  bool nccl = false;  // the recorder is to be NCCL's profiler plugin (profiler_plugin.h)
-  unsigned save_limit = 0;  // MiB of memory to save with each launch that is waited for; 0: none is saved
-};
 
 // libcudadiag_record.so: $CUDADIAG_RECORDER, else lib/ or lib64/ beside this program's folder.
 base::Result<std::filesystem::path> find_recorder();
@@ -67,7 +47,7 @@ struct RecordingPlace {
 // The environment variables for the target.
 std::vector<Variable> recording_variables(const std::filesystem::path& recorder, const RecordingPlace& place,
                                           const std::vector<std::filesystem::path>& cupti,
-                                          const RecordOptions& options);
+                                          const wire::RecordOptions& options);
 
 // This process's environment with `changes` on top, as execve takes it.
 std::vector<std::string> environment_with(const std::vector<Variable>& changes);
@@ -76,6 +56,6 @@ std::vector<std::string> environment_without_injection(const std::vector<Variabl
 
 // A warning about an injection library that the user had set and that a run with these options leaves out; empty if
 // none. Only a run that is to write a core dump leaves one out, and a recorder of another copy of cudadiag always is.
-std::string dropped_injection(const std::filesystem::path& recorder, const RecordOptions& options);
+std::string dropped_injection(const std::filesystem::path& recorder, const wire::RecordOptions& options);
 
 }  // namespace cudadiag::launch

@@ -16,7 +16,6 @@
 
 #include "record/calls/driver_log.h"
 #include "record/collectives/entrance.h"
-#include "record/output/decimal.h"
 #include "record/output/unrecorded.h"
 #include "record/process/exit_handlers.h"
 #include "record/process/forks.h"
@@ -59,22 +58,8 @@ Options read_options() {
   const char* pass = getenv(wire::environment::kPass);
   // In the first run only if the user watches a line.
   options.hook = (pass != nullptr && strcmp(pass, "confirm") == 0) || getenv(wire::environment::kValues) != nullptr;
-  const char* text = getenv(wire::environment::kRecord);
-  if (text == nullptr) return options;
-  if (strstr(text, "markers=off") != nullptr) options.markers = MarkerMode::off;
-  if (strstr(text, "markers=dense") != nullptr) options.markers = MarkerMode::dense;
-  options.python = strstr(text, "python=off") == nullptr;
-  options.native = strstr(text, "native=off") == nullptr;
+  if (const char* text = getenv(wire::environment::kRecord)) options.record = wire::parse_record_options(text);
   options.folder = getenv(wire::environment::kSession);
-  options.races = strstr(text, "races=on") != nullptr;
-  options.host_writes = strstr(text, "host_writes=off") == nullptr;
-  if (strstr(text, "watch=hooks") != nullptr) options.watch_by = WatchBy::hooks;
-  if (strstr(text, "watch=cupti") != nullptr) options.watch_by = WatchBy::cupti;
-  options.once = strstr(text, "once=on") != nullptr;
-  constexpr char kSave[] = "save=";
-  if (const char* save = strstr(text, kSave)) {
-    options.save_limit = static_cast<std::uint64_t>(leading_number(save + sizeof kSave - 1)) << 20;
-  }
   return options;
 }
 

@@ -34,14 +34,14 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
     snprintf(text, sizeof text, "%d.%d", version / 1000, version % 1000 / 10);
     interner_.property("cuda", text);
   }
-  if (!calls_.start(callback, driver_, interner_, options.watch_by)) {
+  if (!calls_.start(callback, driver_, interner_, options.record.watch_by)) {
     area_.set_state(area::State::disabled);
     area_.wake_launcher();
     return true;
   }
-  calls_.enable(options.races);
+  calls_.enable(options.record.races);
   start_saving();
-  if (options.once) arm_core_dump(driver_, interner_, options.folder);
+  if (options.record.once) arm_core_dump(driver_, interner_, options.folder);
   return true;
 }
 
@@ -59,22 +59,22 @@ void Recorder::attach_area() {
 }
 
 void Recorder::start_parts() {
-  operations_.start(area_, interner_, driver_, options_.markers);
-  operations_.follow(graphs_, options_.races ? &races_ : nullptr, launch_blocking_);
+  operations_.start(area_, interner_, driver_, options_.record.markers);
+  operations_.follow(graphs_, options_.record.races ? &races_ : nullptr, launch_blocking_);
   memory_.attach(area_, driver_, operations_);
   collectives_.attach(area_);
   layouts_.attach(area_, driver_);
   operations_.latest().attach(area_, layouts_);
   graphs_.attach(area_, interner_, driver_, memory_.allocations(), operations_.sites());
   graphs_.follow(window_, operations_.alone());
-  if (options_.races) {
-    races_.attach(driver_, layouts_, operations_.streams(), options_.host_writes);
+  if (options_.record.races) {
+    races_.attach(driver_, layouts_, operations_.streams(), options_.record.host_writes);
     memory_.record_races(races_);
     graphs_.record_races(races_);
     module_images_.attach(interner_, options_.folder);
   }
-  operations_.sites().start({options_.python, options_.native, options_.hook});
-  if (options_.native) calls_.meet_first_runtime();
+  operations_.sites().start({options_.record.python_stacks, options_.record.native_stacks, options_.hook});
+  if (options_.record.native_stacks) calls_.meet_first_runtime();
   operations_.sites().seek_loaded_python();
   start_rerun();
 }
@@ -89,12 +89,12 @@ void Recorder::start_rerun() {
 }
 
 void Recorder::start_saving() {
-  if (options_.save_limit == 0) return;
+  if (options_.record.save_limit == 0) return;
   if (!calls_.watch().by_hooks()) {
     return interner_.note("launch-not-saved", "a launch can be saved only where calls are watched by hooks");
   }
   const LaunchSaver::Rooms rooms = {area_, interner_, driver_, memory_.allocations(), layouts_};
-  LaunchSaver* saver = LaunchSaver::make(rooms, options_.folder, options_.save_limit);
+  LaunchSaver* saver = LaunchSaver::make(rooms, options_.folder, std::uint64_t{options_.record.save_limit} << 20);
   if (saver == nullptr) return interner_.note("launch-not-saved", "there is no memory or no folder for it");
   operations_.save_by(*saver);
 }
@@ -283,7 +283,7 @@ void Recorder::leave_other(ThreadState& thread, std::uint32_t id, const CallRule
         operations_.autograd().look_again();
         caching_allocator::look();
       }
-      if (ok && options_.races) races_.returned(thread, id, data);
+      if (ok && options_.record.races) races_.returned(thread, id, data);
       break;
   }
 }
@@ -295,11 +295,11 @@ void Recorder::finish_wait(ThreadState& thread, std::uint32_t id, const CallRule
     operations_.note_event(thread, rule, data);
   } else if (rule.role == Role::stream_wait) {
     streams.finish_wait(thread);
-    if (options_.races) races_.host_saw_stream(thread, thread.waited_stream);
+    if (options_.record.races) races_.host_saw_stream(thread, thread.waited_stream);
   } else {
     const std::uint32_t context = blocking_calls_.context_waited_for(id, data);
     streams.finish_context_wait(thread, context);
-    if (options_.races) races_.host_saw_context(thread, streams.context_index(context));
+    if (options_.record.races) races_.host_saw_context(thread, streams.context_index(context));
   }
 }
 
@@ -355,7 +355,7 @@ bool Recorder::start_in_child(const forks::Origin& origin) {
   if (!area_.open()) return false;
   driver_ = parent.driver_;
   attach_area();
-  operations_.streams().attach(area_, interner_, driver_, MarkerMode::off);
+  operations_.streams().attach(area_, interner_, driver_, wire::Markers::off);
   operations_.sites().adopt(parent.operations_.sites());
   describe_process(interner_);
   char text[32];

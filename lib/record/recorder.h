@@ -33,21 +33,14 @@
 #include "record/process/launch_blocking.h"
 #include "record/python/python_hook.h"
 #include "record/rerun/window.h"
-#include "record/watch.h"
+#include "wire/record_options.h"
 
 namespace cudadiag::record {
 
 struct Options {
-  MarkerMode markers = MarkerMode::sparse;
-  bool python = true;
-  bool native = true;
-  std::string_view window;  // wire/rerun/window.h; empty: nothing is waited for
-  bool hook = false;        // Python code of ours runs in the target
-  bool races = false;       // wire/race_record.h
-  bool host_writes = true;  // of `races`: the sources of copies are watched
-  WatchBy watch_by = WatchBy::automatic;
-  bool once = false;             // the driver is to write a GPU core dump of this process when it fails
-  std::uint64_t save_limit = 0;  // bytes of memory to save with a launch that is waited for; 0: none is saved
+  wire::RecordOptions record;
+  std::string_view window;       // wire/rerun/window.h; empty: nothing is waited for
+  bool hook = false;             // Python code of ours runs in the target
   const char* folder = nullptr;  // of the pass
 };
 
@@ -75,7 +68,7 @@ class Recorder {
   void enter_runtime_call(std::uint32_t id) {
     // The runtime ends its context by calls that CUPTI does not show.
     if (id != CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020) return;
-    if (options_.races) races_.context_ends();
+    if (options_.record.races) races_.context_ends();
     exit_probe_.before_device_reset();
   }
   void leave_runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame) {
@@ -95,11 +88,11 @@ class Recorder {
   }
   // Once the recorder can be found: python_hook.h.
   void ask_python() {
-    if (options_.hook && options_.python) hook_.ask(interner_, window_, operations_.failures());
+    if (options_.hook && options_.record.python_stacks) hook_.ask(interner_, window_, operations_.failures());
   }
   // One bounded search for a fault that no call of the program has asked about. `status`: that it gave to exit().
   void at_exit(ThreadState* self, int status, ExitingThread thread) {
-    if (options_.races) races_.process_ends(thread.may_lock ? self : nullptr);
+    if (options_.record.races) races_.process_ends(thread.may_lock ? self : nullptr);
     exit_probe_.at_exit(status, thread);
   }
 
@@ -130,7 +123,7 @@ class Recorder {
     if (!operations_.frozen()) operations_.streams().thread_ended(thread.tid);
     threads_.release(thread);
   }
-  bool awaits_core_dump() const { return options_.once; }
+  bool awaits_core_dump() const { return options_.record.once; }
 
  private:
   void attach_area();

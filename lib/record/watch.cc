@@ -13,13 +13,13 @@ const char* note_of(CuptiApi::Outcome outcome) {
 
 }  // namespace
 
-bool Watch::start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, WatchBy way) {
-  if (way == WatchBy::hooks) return start_hooks(callback, driver, interner);
+bool Watch::start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, wire::WatchBy way) {
+  if (way == wire::WatchBy::hooks) return start_hooks(callback, driver, interner);
   char text[512];
   const CuptiApi::Outcome outcome = cupti_.subscribe(callback, text, sizeof text);
   if (outcome != CuptiApi::Outcome::subscribed) {
     interner.note(note_of(outcome), text);
-    return way == WatchBy::automatic && start_hooks(callback, driver, interner);
+    return way == wire::WatchBy::automatic && start_hooks(callback, driver, interner);
   }
   interner.property("cupti.path", text);
   snprintf(text, sizeof text, "%u", cupti_.version());

@@ -10,16 +10,14 @@
 #include "record/cupti/driver_api.h"
 #include "record/hooks/hooks.h"
 #include "record/output/interner.h"
+#include "wire/record_options.h"
 
 namespace cudadiag::record {
-
-// `automatic`: CUPTI, and hooks where it cannot be had.
-enum class WatchBy { automatic, cupti, hooks };
 
 class Watch {
  public:
   // Leaves notes and properties about it. False: there will be no callbacks.
-  bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, WatchBy way);
+  bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, wire::WatchBy way);
 
   bool by_hooks() const { return by_hooks_; }
   // At any time, also inside a callback.

@@ -64,7 +64,7 @@ session::Manifest first_manifest(const RecordingOptions& options, std::time_t no
   manifest.code_rules = options.code_rules;
   manifest.python_stacks = options.record.python_stacks;
   manifest.native_stacks = options.record.native_stacks;
-  manifest.watch_by = launch::word(options.record.watch_by);
+  manifest.watch_by = wire::word(options.record.watch_by);
   manifest.started = iso_time(now);
   session::Pass record;
   record.kind = session::PassKind::record;
@@ -139,7 +139,7 @@ void Recording::choose_variables() {
   const auto& path = std::get<std::filesystem::path>(recorder);
   dropped_injection_ = launch::dropped_injection(path, options_.record);
   if (!dropped_injection_.empty()) manifest_.notes.push_back(dropped_injection_);
-  launch::RecordOptions record_options = options_.record;
+  wire::RecordOptions record_options = options_.record;
   // Races are looked for while the target runs, and files that it writes itself are not read then.
   if (!arena_) record_options.races = false;
   variables_ = launch::recording_variables(path,

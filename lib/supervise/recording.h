@@ -25,7 +25,7 @@ struct RecordingOptions {
   std::vector<std::string> command;
   std::vector<session::CodeRule> code_rules;
   std::optional<std::string> output;  // the folder of sessions; by default the user's own
-  launch::RecordOptions record;
+  wire::RecordOptions record;
   std::vector<std::string> watch;   // lines of Python whose latest values are kept, FILE:LINE
   std::string window;               // what this run waits for (wire/rerun/window.h); empty: nothing
   bool full_log = false;            // every operation is kept

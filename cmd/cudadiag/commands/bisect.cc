@@ -332,7 +332,8 @@ void add_windows(CLI::App* command, BisectOptions& bisect) {
   const std::vector<CLI::Option*> windows = {
       add_word(command, "--window", bisect.reach, reaches,
                "the suspects' calls, all calls of their lines, or everything"),
-      add_number(command, "--launch", bisect.launch, std::uint64_t{1}, UINT64_MAX, "number from 1 on", "N",
+      add_number(command, "--launch", bisect.launch,
+                 NumberRange<std::uint64_t>{std::uint64_t{1}, UINT64_MAX, "number from 1 on"}, "N",
                  "the operation with this number in the first run"),
       add_text(command, "--kernel", bisect.kernel, "REGEX", "kernels whose name this regular expression matches"),
       add_text(command, "--site", bisect.site, "FILE:LINE", "operations issued from this line")->check(a_line())};

@@ -19,7 +19,7 @@ namespace {
 
 struct EnvOptions {
   std::optional<std::string> output;
-  launch::RecordOptions record;
+  wire::RecordOptions record;
 };
 
 // For any POSIX shell: single quotes keep everything but themselves.

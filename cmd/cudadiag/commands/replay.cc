@@ -315,11 +315,14 @@ void add_replay(CLI::App& app, int& status) {
   auto replay = std::make_shared<ReplayOptions>();
   auto* command = app.add_subcommand("replay", "make a saved launch again, alone");
   add_input(command, replay->folder, replay->output);
-  add_number(command, "--times", replay->times, 1u, 100'000u, "number from 1 to 100000", "N", "how often")
+  add_number(command, "--times", replay->times, NumberRange<unsigned>{1u, 100'000u, "number from 1 to 100000"}, "N",
+             "how often")
       ->default_str("1");
-  add_number(command, "--device", replay->device, 0u, 1023u, "number from 0 to 1023", "N", "the GPU")->default_str("0");
-  add_number(command, "--time-limit", replay->time_limit, 0.1, 1e7, "number from 0.1 to 10000000", "SECONDS",
-             "how long one replay may take")
+  add_number(command, "--device", replay->device, NumberRange<unsigned>{0u, 1023u, "number from 0 to 1023"}, "N",
+             "the GPU")
+      ->default_str("0");
+  add_number(command, "--time-limit", replay->time_limit, NumberRange<double>{0.1, 1e7, "number from 0.1 to 10000000"},
+             "SECONDS", "how long one replay may take")
       ->default_str("60");
   add_sanitize(command, *replay);
   command->add_flag("--minimise", replay->minimise, "find the smallest set of memory with which it fails");
@@ -327,8 +330,8 @@ void add_replay(CLI::App& app, int& status) {
       ->needs("--minimise");
   auto* compare =
       command->add_flag("--compare", replay->compare, "compare the memory that replays leave, byte by byte");
-  add_number(command, "--with-device", replay->compared_device, 0u, 1023u, "number from 0 to 1023", "N",
-             "compare with replays on this GPU")
+  add_number(command, "--with-device", replay->compared_device,
+             NumberRange<unsigned>{0u, 1023u, "number from 0 to 1023"}, "N", "compare with replays on this GPU")
       ->needs(compare);
   command->add_flag("--json", replay->json, "as JSON");
   add_foreign(command, replay->foreign, "run a launch that another user or host saved, too");

@@ -47,9 +47,10 @@ void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
   command->add_flag("--end-on-failure", run->end_on_failure, "end the program once its failure is reported");
   group(command, "In CI and in production",
         {"--error-exitcode", "--on-failure", "--termination-log", "--end-on-failure"});
-  add_number(command, "--hang-after", run->hang_after, 0.1, 1e7, "number from 0.1 to 10000000", "SECONDS",
+  const NumberRange<double> seconds{0.1, 1e7, "number from 0.1 to 10000000"};
+  add_number(command, "--hang-after", run->hang_after, seconds, "SECONDS",
              "end a run that makes no progress for this long, and report what it waits for");
-  add_number(command, "--hang-report", run->hang_report, 0.1, 1e7, "number from 0.1 to 10000000", "SECONDS",
+  add_number(command, "--hang-report", run->hang_report, seconds, "SECONDS",
              "report an operation that does not end for this long, and continue");
   command->add_flag("--hang-dump", run->rerun.hang_dump, "then rerun it for a GPU core dump of the running kernels")
       ->needs(command->get_option("--hang-after"));
@@ -69,7 +70,7 @@ int carry_out(CLI::App* command, RunOptions& options) {
   options.recording.code_rules = code_rules(*command);
   // Between two markers nothing is seen to move.
   if ((options.hang_after || options.hang_report) && command->count("--markers") == 0) {
-    options.recording.record.markers = launch::Markers::dense;
+    options.recording.record.markers = wire::Markers::dense;
   }
   return run(options);
 }

@@ -127,8 +127,8 @@ void add_top(CLI::App& app, int& status) {
   auto options = std::make_shared<TopOptions>();
   auto* command = app.add_subcommand("top", "what a run is doing, again every second");
   add_input(command, options->session, options->output);
-  add_number(command, "-n,--count", options->count, 1u, 1000000u, "number from 1 to 1000000", "COUNT",
-             "stop after N updates");
+  add_number(command, "-n,--count", options->count, NumberRange<unsigned>{1u, 1000000u, "number from 1 to 1000000"},
+             "COUNT", "stop after N updates");
   name_page(command);
   command->callback([options, &status] { status = carry_out(*options); });
 }

@@ -77,24 +77,31 @@ CLI::Option* add_word(CLI::App* command, const std::string& name, Target& value,
   return option->type_name(alternatives)->check(a_value("one of " + listed).name(""));
 }
 
-// A decimal number from `least` to `most`: no hexadecimal, no sign, no infinity, nothing that is not a number.
+// The numbers that an option takes, and how help and errors write them: "number from 1 to 1000".
+template <typename Value>
+struct NumberRange {
+  Value least, most;
+  std::string text;
+};
+
+// A decimal number: no hexadecimal, no sign, no infinity, nothing that is not a number.
 template <typename Value, typename Target>
-CLI::Option* add_number(CLI::App* command, const std::string& name, Target& value, Value least, Value most,
-                        const std::string& range, const std::string& type, const std::string& description) {
+CLI::Option* add_number(CLI::App* command, const std::string& name, Target& value, const NumberRange<Value>& range,
+                        const std::string& type, const std::string& description) {
   auto* option = command->add_option_function<std::string>(
       name,
       [=, &value](const std::string& given) {
         Value number{};
         const char* end = given.data() + given.size();
         const auto [rest, error] = std::from_chars(given.data(), end, number);
-        const bool inside = number >= least && number <= most;  // false for what is not a number
+        const bool inside = number >= range.least && number <= range.most;  // false for what is not a number
         if (error != std::errc() || rest != end || !inside) {
-          throw CLI::ValidationError(name.substr(name.find("--")), "expected a " + range + ", got " + given);
+          throw CLI::ValidationError(name.substr(name.find("--")), "expected a " + range.text + ", got " + given);
         }
         value = number;
       },
       description);
-  return option->type_name(type)->check(a_value("a " + range));
+  return option->type_name(type)->check(a_value("a " + range.text));
 }
 
 }  // namespace cudadiag::command

@@ -36,12 +36,12 @@ CLI::Option* add_verbosity(CLI::App* command, report::Verbosity& verbosity) {
   return quiet;
 }
 
-void add_recording(CLI::App* command, launch::RecordOptions& record) {
-  const Words<launch::Markers> markers = {
-      {"sparse", launch::Markers::sparse}, {"dense", launch::Markers::dense}, {"off", launch::Markers::off}};
+void add_recording(CLI::App* command, wire::RecordOptions& record) {
+  const Words<wire::Markers> markers = {
+      {"sparse", wire::Markers::sparse}, {"dense", wire::Markers::dense}, {"off", wire::Markers::off}};
   add_word(command, "--markers", record.markers, markers, "completion markers");
-  const Words<launch::WatchBy> watch_by = {
-      {"auto", launch::WatchBy::automatic}, {"cupti", launch::WatchBy::cupti}, {"hooks", launch::WatchBy::hooks}};
+  const Words<wire::WatchBy> watch_by = {
+      {"auto", wire::WatchBy::automatic}, {"cupti", wire::WatchBy::cupti}, {"hooks", wire::WatchBy::hooks}};
   add_word(command, "--watch-by", record.watch_by, watch_by, "how calls are seen");
   command->add_flag_callback(
       "--no-python-stacks", [&] { record.python_stacks = false; }, "record no Python stacks");
@@ -51,7 +51,7 @@ void add_recording(CLI::App* command, launch::RecordOptions& record) {
 }
 
 void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
-  add_number(command, "--repeat", rerun.repeat, 1u, 1000u, "number from 1 to 1000", "N",
+  add_number(command, "--repeat", rerun.repeat, NumberRange<unsigned>{1u, 1000u, "number from 1 to 1000"}, "N",
              "give up after N reruns without a failure")
       ->default_str(std::to_string(rerun.repeat));
   command->add_flag("--show-rerun", rerun.show, "show what reruns print, on standard error");
@@ -65,8 +65,9 @@ void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
           ->excludes(no_values);
   auto* save_launch = command->add_flag("--save-launch", rerun.save_launch,
                                         "save the failing kernel launch with its memory, and make it again alone");
-  auto* save_limit = add_number(command, "--save-limit", rerun.save_limit, 1u, 1u << 20, "number from 1 to 1048576",
-                                "MIB", "largest size of the tensors or memory to save")
+  auto* save_limit = add_number(command, "--save-limit", rerun.save_limit,
+                                NumberRange<unsigned>{1u, 1u << 20, "number from 1 to 1048576"}, "MIB",
+                                "largest size of the tensors or memory to save")
                          ->default_str(std::to_string(rerun.save_limit));
   command->parse_complete_callback([=] {
     if (save_limit->count() > 0 && save_inputs->count() == 0 && save_launch->count() == 0) {
@@ -76,11 +77,11 @@ void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
   command->add_flag("--keep-core", rerun.keep_core, "keep the GPU core dump even if it is large");
   command->add_flag("--cross-check", rerun.cross_check, "compare the GPU core dump with what cuda-gdb says");
   command->add_flag("--sanitize", rerun.sanitize, "make a rerun under compute-sanitizer for the failing kernel");
-  add_number(command, "--wait-limit", rerun.patience, 0.01, 86400.0, "number from 0.01 to 86400", "SECONDS",
-             "how long a rerun waits for one operation")
+  add_number(command, "--wait-limit", rerun.patience, NumberRange<double>{0.01, 86400.0, "number from 0.01 to 86400"},
+             "SECONDS", "how long a rerun waits for one operation")
       ->default_str(fmt::format("{}", rerun.patience));
-  add_number(command, "--time-limit", rerun.time_limit, 0.1, 1e7, "number from 0.1 to 10000000", "SECONDS",
-             "how long one rerun may take");
+  add_number(command, "--time-limit", rerun.time_limit, NumberRange<double>{0.1, 1e7, "number from 0.1 to 10000000"},
+             "SECONDS", "how long one rerun may take");
   group(command, "Reruns",
         {"--repeat", "--wait-limit", "--time-limit", "--no-device-pass", "--no-values", "--show-rerun"});
   group(command, "More evidence from reruns",
@@ -104,7 +105,7 @@ CLI::Option* add_stop_on_race(CLI::App* command, bool& stop) {
 }
 
 void add_error_exit_status(CLI::App* command, std::optional<int>& status) {
-  add_number(command, "--error-exitcode", status, 0, 255, "number from 0 to 255", "STATUS",
+  add_number(command, "--error-exitcode", status, NumberRange<int>{0, 255, "number from 0 to 255"}, "STATUS",
              "exit status if there are findings");
 }
 

@@ -19,7 +19,7 @@ void add_input(CLI::App* command, std::string& session, std::optional<std::strin
 void name_page(CLI::App* command, const std::string& example = "");
 // -q and -v; returns the first.
 CLI::Option* add_verbosity(CLI::App* command, report::Verbosity& verbosity);
-void add_recording(CLI::App* command, launch::RecordOptions& record);
+void add_recording(CLI::App* command, wire::RecordOptions& record);
 void add_reruns(CLI::App* command, supervise::RerunOptions& rerun);
 void add_full_log(CLI::App* command, bool& full_log);
 void add_rerun_mode(CLI::App* command, RerunMode& mode, const char* what);

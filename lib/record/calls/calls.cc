@@ -97,13 +97,10 @@ void read_batch(unsigned count, const CUstreamBatchMemOpParams* batch, Call& cal
   }
 }
 
-// CUPTI has one structure per call, with the names that cuda.h gives the arguments: this reads whatever of interest
-// a structure has.
+// CUPTI has one structure per call, with the names that cuda.h gives the arguments: these read whatever of interest a
+// structure has.
 template <typename Parameters>
-void decode(const void* raw, Call& call) {
-  const auto& p = *static_cast<const Parameters*>(raw);
-  if constexpr (requires { p.hStream; }) call.stream.handle = p.hStream;
-  if constexpr (requires { p.stream; }) call.stream.handle = p.stream;
+void decode_launch(const Parameters& p, Call& call) {
   if constexpr (requires { p.f; }) call.function = p.f;
   if constexpr (requires { p.gridDimX; }) {
     call.grid[0] = p.gridDimX, call.grid[1] = p.gridDimY, call.grid[2] = p.gridDimZ;
@@ -128,6 +125,10 @@ void decode(const void* raw, Call& call) {
   }
   if constexpr (requires { p.kernelParams; }) call.parameters = p.kernelParams;
   if constexpr (requires { p.extra; }) call.extra = p.extra;
+}
+
+template <typename Parameters>
+void decode_addresses(const Parameters& p, Call& call) {
   if constexpr (requires { p.dstDevice; }) call.destination = p.dstDevice;
   if constexpr (requires { p.dstHost; }) {
     call.destination = reinterpret_cast<std::uint64_t>(p.dstHost);
@@ -144,6 +145,10 @@ void decode(const void* raw, Call& call) {
     call.source = p.src;
     call.from_host = true;
   }
+}
+
+template <typename Parameters>
+void decode_amount(const Parameters& p, Call& call) {
   if constexpr (requires { p.ByteCount; }) call.argument = p.ByteCount;
   if constexpr (requires {
                   p.count;
@@ -161,6 +166,16 @@ void decode(const void* raw, Call& call) {
     if (p.pCopy != nullptr) read_rows(*p.pCopy, call);
   }
   if constexpr (requires { p.bytesize; }) call.argument = p.bytesize;
+}
+
+template <typename Parameters>
+void decode(const void* raw, Call& call) {
+  const auto& p = *static_cast<const Parameters*>(raw);
+  if constexpr (requires { p.hStream; }) call.stream.handle = p.hStream;
+  if constexpr (requires { p.stream; }) call.stream.handle = p.stream;
+  decode_launch(p, call);
+  decode_addresses(p, call);
+  decode_amount(p, call);
   if constexpr (requires { p.hEvent; }) call.argument = reinterpret_cast<std::uint64_t>(p.hEvent);
   if constexpr (requires {
                   p.hGraph;

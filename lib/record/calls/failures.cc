@@ -25,6 +25,33 @@ std::uint32_t index_of(std::uint64_t serial) {
   return static_cast<std::uint32_t>(serial <= kHalf ? serial - 1 : kHalf + (serial - 1) % kHalf);
 }
 
+std::uint8_t flags_of(const FailedCall& failed, bool capturing) {
+  return static_cast<std::uint8_t>((is_sticky(failed.code) ? error::kSticky : 0) |
+                                   (failed.at_exit ? error::kAtExit : 0) | (failed.own_wait ? error::kOwnWait : 0) |
+                                   (failed.launch ? error::kLaunch : 0) | (failed.of_call != 0 ? error::kLookedAt : 0) |
+                                   (capturing ? error::kInCapture : 0));
+}
+
+void write_arguments(std::byte* to, const FailedCall& failed) {
+  const Call none;
+  const Call& call = failed.call == nullptr ? none : *failed.call;
+  wire::store(to, error::kGridX, call.grid[0]);
+  wire::store(to, error::kGridY, call.grid[1]);
+  wire::store(to, error::kGridZ, call.grid[2]);
+  wire::store(to, error::kBlockX, call.block[0]);
+  wire::store(to, error::kBlockY, call.block[1]);
+  wire::store(to, error::kBlockZ, call.block[2]);
+  wire::store(to, error::kSharedBytes, call.shared_bytes);
+  wire::store(to, error::kBytes, failed.launch ? 0 : failed.bytes != 0 ? failed.bytes : call.argument);
+}
+
+void write_capture(std::byte* to, const Capture& capture) {
+  wire::store(to, error::kCaptureSite, capture.site);
+  wire::store(to, error::kCaptureBegan, capture.began);
+  wire::store(to, error::kCaptureTid, capture.tid);
+  wire::store(to, error::kCaptureMode, static_cast<std::uint32_t>(capture.mode));
+}
+
 void remember(ThreadState& thread, std::uint64_t serial) {
   auto& recent = thread.recent;
   if (thread.recent_errors == recent.size()) {
@@ -64,12 +91,7 @@ std::uint64_t Failures::add(ThreadState* thread, const FailedCall& failed) {
   wire::store(to, error::kCode, failed.code);
   wire::store(to, error::kTid, failed.tid != 0 ? failed.tid : thread_id());
   wire::store(to, error::kDomain, static_cast<std::uint8_t>(failed.domain));
-  wire::store(
-      to, error::kFlags,
-      static_cast<std::uint8_t>((is_sticky(failed.code) ? error::kSticky : 0) | (failed.at_exit ? error::kAtExit : 0) |
-                                (failed.own_wait ? error::kOwnWait : 0) | (failed.launch ? error::kLaunch : 0) |
-                                (failed.of_call != 0 ? error::kLookedAt : 0) |
-                                (streams_->capture_going_on() ? error::kInCapture : 0)));
+  wire::store(to, error::kFlags, flags_of(failed, streams_->capture_going_on()));
   wire::store(to, error::kCallId, static_cast<std::uint16_t>(failed.id));
   wire::store(to, error::kCallName, name);
   wire::store(to, error::kOuterName, outer_name);
@@ -77,26 +99,12 @@ std::uint64_t Failures::add(ThreadState* thread, const FailedCall& failed) {
   wire::store(to, error::kSite, failed.site);
   wire::store(to, error::kStream, failed.stream);
   wire::store(to, error::kContext, failed.context);
-  const Call none;
-  const Call& call = failed.call == nullptr ? none : *failed.call;
-  wire::store(to, error::kGridX, call.grid[0]);
-  wire::store(to, error::kGridY, call.grid[1]);
-  wire::store(to, error::kGridZ, call.grid[2]);
-  wire::store(to, error::kBlockX, call.block[0]);
-  wire::store(to, error::kBlockY, call.block[1]);
-  wire::store(to, error::kBlockZ, call.block[2]);
-  wire::store(to, error::kSharedBytes, call.shared_bytes);
-  wire::store(to, error::kBytes, failed.launch ? 0 : failed.bytes != 0 ? failed.bytes : call.argument);
+  write_arguments(to, failed);
   wire::store(to, error::kDeviceFree, failed.device_free);
   wire::store(to, error::kDeviceTotal, failed.device_total);
   wire::store(to, error::kOperation, thread == nullptr ? 0 : thread->serial);
   wire::store(to, error::kThread, thread == nullptr ? 0xffffffff : thread->index);
-  const Capture outside{};
-  const Capture& capture = failed.capture == nullptr ? outside : *failed.capture;
-  wire::store(to, error::kCaptureSite, capture.site);
-  wire::store(to, error::kCaptureBegan, capture.began);
-  wire::store(to, error::kCaptureTid, capture.tid);
-  wire::store(to, error::kCaptureMode, static_cast<std::uint32_t>(capture.mode));
+  write_capture(to, failed.capture == nullptr ? Capture{} : *failed.capture);
   wire::store(to, error::kStarted, failed.started);
   wire::store(to, error::kExplanation, explanation);
   wire::store(to, error::kOfCall, static_cast<std::uint32_t>(failed.of_call));

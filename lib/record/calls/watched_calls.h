@@ -19,7 +19,7 @@ class WatchedCalls {
   // Walks the stack: inside the first cuInit.
   void meet_first_runtime() { runtimes_.meet_first(); }
   // False: nothing calls the recorder; a note says why.
-  bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, WatchBy way) {
+  bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, wire::WatchBy way) {
     return watch_.start(callback, driver, interner, way);
   }
   void enable(bool races);

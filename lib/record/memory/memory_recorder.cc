@@ -57,10 +57,10 @@ void MemoryRecorder::note_unrecorded(std::uint32_t id, const CallRule& rule, con
 void MemoryRecorder::note_peer_access(std::uint32_t id, const CUpti_CallbackData& data) {
   operations_->see_context(data);
   if (id == CUPTI_DRIVER_TRACE_CBID_cuCtxEnablePeerAccess) {
-    operations_->streams().give_access(
+    operations_->streams().contexts().give_access(
         data.contextUid, static_cast<const cuCtxEnablePeerAccess_params*>(data.functionParams)->peerContext);
   } else {
-    operations_->streams().take_access(
+    operations_->streams().contexts().take_access(
         data.contextUid, static_cast<const cuCtxDisablePeerAccess_params*>(data.functionParams)->peerContext);
   }
 }

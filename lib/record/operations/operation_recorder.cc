@@ -35,7 +35,7 @@ void write_launch(std::byte* record, const Call& call) {
 
 }  // namespace
 
-void OperationRecorder::start(AreaMap& area, Interner& interner, const DriverApi& driver, MarkerMode markers) {
+void OperationRecorder::start(AreaMap& area, Interner& interner, const DriverApi& driver, wire::Markers markers) {
   interner_ = &interner;
   markers_ = markers;
   streams_.attach(area, interner, driver, markers);
@@ -68,7 +68,7 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
 
   const bool young = site.ordinal > 0 && site.ordinal <= kDenseOperations;
   // Another thread's default stream cannot be asked how far it is: in a rerun its markers say.
-  const bool dense = markers_ == MarkerMode::dense || young || site.checks_its_data ||
+  const bool dense = markers_ == wire::Markers::dense || young || site.checks_its_data ||
                      (alone_.on() && open.stream != Streams::kNone && streams_.thread_of(open.stream) != 0);
   if (open.stream != Streams::kNone && (open.flags & operation::kCaptured) == 0) [[likely]] {
     const std::uint32_t marked = dense && streams_.unmarked(open.stream) > 0 ? streams_.mark(open.stream) : 0;

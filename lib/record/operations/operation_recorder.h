@@ -27,6 +27,7 @@
 #include "record/python/autograd.h"
 #include "record/rerun/alone.h"
 #include "record/saving/launch_saver.h"
+#include "wire/record_options.h"
 
 namespace cudadiag::record {
 
@@ -43,7 +44,7 @@ class OperationRecorder {
 
   // Failed calls need no driver.
   void attach(AreaMap& area, Interner& interner) { failures_.attach(area, interner, streams_); }
-  void start(AreaMap& area, Interner& interner, const DriverApi& driver, MarkerMode markers);
+  void start(AreaMap& area, Interner& interner, const DriverApi& driver, wire::Markers markers);
   // `races`: null if races are not looked for.
   void follow(GraphRecorder& graphs, RaceRecords* races, LaunchBlocking& blocking) {
     graphs_ = &graphs;
@@ -95,7 +96,7 @@ class OperationRecorder {
   // Read by every launch, between the tables of the first member and of the last.
   Autograd autograd_;
   RaceRecords* races_ = nullptr;  // null: races are not looked for
-  MarkerMode markers_ = MarkerMode::sparse;
+  wire::Markers markers_ = wire::Markers::sparse;
   SiteFinder sites_;
   Failures failures_;  // its last member, and the first one of what follows it, share a line
   LatestParameters latest_;

@@ -18,97 +18,33 @@ namespace area = wire::area;
 namespace context = wire::context;
 namespace stream = wire::stream;
 
-void Streams::attach(AreaMap& map, Interner& interner, const DriverApi& driver, MarkerMode mode) {
+void Streams::attach(AreaMap& map, Interner& interner, const DriverApi& driver, wire::Markers mode) {
   area_ = &map;
   interner_ = &interner;
   driver_ = &driver;
   mode_ = mode;
-  contexts_ = map.region(area::Region::contexts);
+  contexts_.attach(map, interner, driver);
   streams_ = map.region(area::Region::streams);
   markers_ = map.region(area::Region::markers);
 }
 
 // ---- contexts
 
-std::uint32_t Streams::context_index(std::uint32_t uid) {
-  for (std::uint32_t i = 0; i < area::kContexts; ++i) {
-    const std::byte* known = contexts_ + i * area::kContextSize;
-    if (wire::load_acquire(known, context::kState) == static_cast<std::uint32_t>(context::State::live) &&
-        wire::load(known, context::kUid) == uid) {
-      return i;
-    }
-  }
-  return kNone;
-}
-
-// A free place, else that of the context that has been gone longest. kNotReady: another thread is at it. kNone: there
-// is no place, or the context is known; one that is gone may still be current to a thread, and uids are not used again.
-std::uint32_t Streams::place_for_context(std::uint32_t uid) const {
-  std::uint32_t free = kNone, gone = kNone, gone_uid = 0xffffffff;
-  for (std::uint32_t i = 0; i < area::kContexts; ++i) {
-    const std::byte* place = contexts_ + i * area::kContextSize;
-    const auto state = static_cast<context::State>(wire::load(place, context::kState));
-    const std::uint32_t other = wire::load(place, context::kUid);
-    if (unready_[i]) {
-      if (other == uid) return kNotReady;
-      continue;
-    }
-    if (state != context::State::free && other == uid) return kNone;
-    if (state == context::State::free && free == kNone) free = i;
-    if (state == context::State::destroyed && other < gone_uid) gone = i, gone_uid = other;
-  }
-  return free != kNone ? free : gone;
-}
-
 bool Streams::context_created(CUcontext handle, std::uint32_t uid) {
-  std::uint32_t index = kNone;
-  std::byte* place = nullptr;
-  {
-    const LockGuard lock(mutex_);
-    index = place_for_context(uid);
-    if (index == kNone) return true;
-    if (index == kNotReady) return false;
-    place = contexts_ + index * area::kContextSize;
-    memset(place, 0, area::kContextSize);
-    wire::store(place, context::kUid, uid);
-    wire::store(place, context::kHandle, reinterpret_cast<std::uint64_t>(handle));
-    wire::store(place, context::kPeers, context::kPeersKnown);
-    unready_[index] = true;
-  }
+  const Contexts::Place place = contexts_.take(handle, uid);
+  if (place.outcome != Contexts::Place::Outcome::taken) return place.outcome == Contexts::Place::Outcome::known;
   // Registering now, while the context is idle: later it might wait for a kernel that waits for us. No look-up finds
   // the context before that is done: a stream with a place on a page that is taken back would share it with others.
-  const bool ready = new_page(index) != kNotReady;
-  if (ready) describe_device(index);
-  const LockGuard lock(mutex_);
-  unready_[index] = false;
-  if (ready) wire::store_release(place, context::kState, static_cast<std::uint32_t>(context::State::live));
+  const bool ready = new_page(place.index) != kNotReady;
+  ready ? contexts_.make_live(place.index) : contexts_.give_back(place.index);
   return ready;
-}
-
-void Streams::describe_device(std::uint32_t context_place) {
-  CUdevice device = 0;
-  if (driver_->ctx_get_device(&device) != CUDA_SUCCESS) return;
-  wire::store(contexts_ + context_place * area::kContextSize, context::kDevice, static_cast<std::uint32_t>(device));
-  char key[32], name[256] = "";
-  snprintf(key, sizeof key, "device.%d.name", device);
-  if (driver_->device_get_name(name, sizeof name, device) == CUDA_SUCCESS) interner_->property(key, name);
-  snprintf(key, sizeof key, "device.%d.pci", device);
-  if (driver_->device_get_pci_bus_id != nullptr &&
-      driver_->device_get_pci_bus_id(name, sizeof name, device) == CUDA_SUCCESS) {
-    interner_->property(key, name);
-  }
-  int shared = 0;
-  if (driver_->device_get_attribute(&shared, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, device) == CUDA_SUCCESS && shared != 0) {
-    interner_->property("mps", "1");
-  }
 }
 
 void Streams::context_destroyed(std::uint32_t uid) {
   const LockGuard lock(mutex_);
   const std::uint32_t index = context_index(uid);
   if (index == kNone) return;
-  wire::store_release(contexts_ + index * area::kContextSize, context::kState,
-                      static_cast<std::uint32_t>(context::State::destroyed));
+  contexts_.destroyed(index);
   for (std::uint32_t page = 0; page < kPages; ++page) {
     if (pages_[page].context != index + 1) continue;
     for (std::uint32_t i = page * kPerPage; i < (page + 1) * kPerPage; ++i) {
@@ -149,7 +85,7 @@ std::uint32_t Streams::new_page(std::uint32_t context_place) {
 
 bool Streams::register_page(std::uint32_t context_place, std::uint32_t page) {
   auto state = context::Markers::off;
-  if (mode_ != MarkerMode::off && driver_->can_mark()) {
+  if (mode_ != wire::Markers::off && driver_->can_mark()) {
     const RelaxedCapture relaxed(*driver_);
     std::byte* memory = markers_ + page * area::kPage;
     CUdeviceptr device = 0;
@@ -166,8 +102,7 @@ bool Streams::register_page(std::uint32_t context_place, std::uint32_t page) {
       interner_->note("markers-refused", text);
     }
   }
-  wire::store_release(contexts_ + context_place * area::kContextSize, context::kMarkers,
-                      static_cast<std::uint32_t>(state));
+  wire::store_release(contexts_.entry(context_place), context::kMarkers, static_cast<std::uint32_t>(state));
   return true;
 }
 
@@ -281,8 +216,7 @@ void Streams::tell_made(ThreadState& thread, std::uint32_t at) {
   wire::store(record, operation::kStream, static_cast<std::uint16_t>(at));
   wire::store(record, operation::kTicks, wire::load(made, stream::kCreated));
   wire::store(record, race::kWord0, wire::load(made, stream::kHandle));
-  wire::store(record, race::kWord1,
-              wire::load(contexts_ + wire::load(made, stream::kContext) * area::kContextSize, context::kUid));
+  wire::store(record, race::kWord1, wire::load(contexts_.entry(wire::load(made, stream::kContext)), context::kUid));
   wire::store(record, race::kWord2, wire::load(made, stream::kFlags));
   publish(thread, record);
 }
@@ -297,15 +231,8 @@ std::uint32_t Streams::home_of(std::uint64_t handle, std::uint32_t current) {
       driver_->stream_get_ctx(reinterpret_cast<CUstream>(handle), &home) != CUDA_SUCCESS) {
     return current;
   }
-  const LockGuard lock(mutex_);
-  for (std::uint32_t i = 0; i < area::kContexts; ++i) {
-    const std::byte* known = contexts_ + i * area::kContextSize;
-    if (wire::load(known, context::kHandle) == reinterpret_cast<std::uint64_t>(home) &&
-        wire::load(known, context::kState) == static_cast<std::uint32_t>(context::State::live)) {
-      return i;
-    }
-  }
-  return current;
+  const std::uint32_t index = contexts_.index_of(home);
+  return index == kNone ? current : index;
 }
 
 std::uint32_t Streams::known_entry(std::size_t bucket, std::uint64_t handle, std::uint32_t context_place,
@@ -535,12 +462,11 @@ bool Streams::finished(std::uint32_t at, std::uint32_t ordinal) const {
 }
 
 void Streams::hold(const std::byte* record, std::uint32_t at) {
-  const std::byte* home = contexts_ + wire::load(entry(at), stream::kContext) * area::kContextSize;
   const std::uint64_t created = wire::load(entry(at), stream::kCreated);
   // It belongs to a context that is gone, or to an earlier stream at this entry. A stream may be destroyed while it is
   // at work.
   if (wire::load(entry(at), stream::kState) == static_cast<std::uint32_t>(stream::State::free) ||
-      wire::load(home, context::kState) != static_cast<std::uint32_t>(context::State::live) ||
+      !contexts_.is_live(wire::load(entry(at), stream::kContext)) ||
       wire::load(record, wire::operation::kTicks) < created) {
     return;
   }

@@ -1,4 +1,4 @@
-// Contexts and streams of the process, their ordinals, and the markers that tell how far each stream got.
+// The streams of the process, their ordinals, and the markers that show how far each stream got.
 //
 // A stream's marker word lies in a page that is registered with its context (the memory that the driver knows of
 // dies with the context), so every context takes whole pages of marker words, and its streams the entries of these
@@ -13,14 +13,14 @@
 
 #include "record/cupti/driver_api.h"
 #include "record/lock.h"
+#include "record/operations/contexts.h"
 #include "record/operations/threads.h"
 #include "record/output/area_map.h"
 #include "record/output/interner.h"
+#include "wire/record_options.h"
 #include "wire/stream.h"
 
 namespace cudadiag::record {
-
-enum class MarkerMode { off, sparse, dense };
 
 struct StreamHandle {
   CUstream handle;
@@ -29,12 +29,12 @@ struct StreamHandle {
 
 class alignas(64) Streams {
  public:
-  static constexpr std::uint32_t kNone = 0xffffffff;
+  static constexpr std::uint32_t kNone = Contexts::kNone;
   // Ordinals run out after 2^32 operations. A stream gets a fresh entry: from the first number on as soon as all its
   // operations have finished, from the second on as soon as a marker follows them, from the third on in any case.
   static constexpr std::uint32_t kOldOrdinal = 0xf0000000, kMarkedOrdinal = 0xff000000, kLastOrdinal = 0xffff0000;
 
-  void attach(AreaMap& area, Interner& interner, const DriverApi& driver, MarkerMode mode);
+  void attach(AreaMap& area, Interner& interner, const DriverApi& driver, wire::Markers mode);
 
   // From now on a stream's entry says whether it waits for the legacy stream, and each stream has a record
   // (race_record.h).
@@ -44,9 +44,6 @@ class alignas(64) Streams {
   // call.
   bool context_created(CUcontext context, std::uint32_t uid);
   void context_destroyed(std::uint32_t uid);
-  // wire::context::kPeers of the context: another one's memory, from the call's success on.
-  void give_access(std::uint32_t uid, CUcontext peer);
-  void take_access(std::uint32_t uid, CUcontext peer);
   void stream_destroyed(CUstream stream);
   // Its default streams go with it.
   void thread_ended(std::uint32_t tid);
@@ -58,7 +55,8 @@ class alignas(64) Streams {
                                std::uint32_t& found) const;
   // Index of the entry of a stream that was made by the program; kNone: it has none.
   std::uint32_t living(CUstream stream);
-  std::uint32_t context_index(std::uint32_t uid);
+  std::uint32_t context_index(std::uint32_t uid) const { return contexts_.index_of(uid); }
+  Contexts& contexts() { return contexts_; }
 
   // ENTER and EXIT of a call that issues an operation. `enter` gives its ordinal and adds operation flags.
   [[gnu::hot]] std::uint32_t enter(std::uint32_t stream, std::uint8_t& flags);
@@ -138,10 +136,7 @@ class alignas(64) Streams {
   // Callers of both hold the lock. The second: of the entry that the chain has there.
   void retire(std::uint32_t stream);
   void end_life(std::uint32_t& link);
-  std::uint32_t place_for_context(std::uint32_t uid) const;
-  std::uint64_t peer_bits(CUcontext peer) const;
   bool reusable(std::uint32_t stream) const;
-  void describe_device(std::uint32_t context);
   // The page; kNone: there is none left; kNotReady: the context is not made yet.
   std::uint32_t new_page(std::uint32_t context);
   bool register_page(std::uint32_t context, std::uint32_t page);
@@ -156,15 +151,14 @@ class alignas(64) Streams {
   std::byte *streams_ = nullptr, *markers_ = nullptr;
   std::atomic<std::uint32_t> generation_ = 1;  // of the threads' caches; changes when a handle may be reused
   std::atomic<int> captures_ = 0;
-  MarkerMode mode_ = MarkerMode::sparse;
+  wire::Markers mode_ = wire::Markers::sparse;
   bool tells_of_streams_ = false;
   std::array<Page, kPages> pages_{};
-  std::array<bool, wire::area::kContexts> unready_{};  // a thread is about to make the place known
 
   AreaMap* area_ = nullptr;
   Interner* interner_ = nullptr;
   const DriverApi* driver_ = nullptr;
-  std::byte* contexts_ = nullptr;
+  Contexts contexts_;
   Mutex mutex_;
   Mutex held_mutex_;
   std::atomic<std::uint32_t> highest_ = 0;         // entries ever used
@@ -176,11 +170,9 @@ template <typename Visit>
 void Streams::each_unfinished(Visit visit) {
   for (std::uint32_t i = 0; i < highest_; ++i) {
     if (!can_be_at_work(i)) continue;
-    const std::byte* context = contexts_ + wire::load(entry(i), wire::stream::kContext) * wire::area::kContextSize;
-    if (wire::load_acquire(context, wire::context::kState) != static_cast<std::uint32_t>(wire::context::State::live) ||
-        finished(i, issued(i))) {
-      continue;
-    }
+    const std::uint32_t context_place = wire::load(entry(i), wire::stream::kContext);
+    if (!contexts_.is_live(context_place) || finished(i, issued(i))) continue;
+    const std::byte* context = contexts_.entry(context_place);
     visit(reinterpret_cast<CUcontext>(wire::load(context, wire::context::kHandle)),
           reinterpret_cast<CUstream>(wire::load(entry(i), wire::stream::kHandle)),
           wire::load(entry(i), wire::stream::kFlags), i);

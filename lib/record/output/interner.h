@@ -121,18 +121,21 @@ class Interner {
   static constexpr std::size_t kGraphBytes = 12u << 20, kChangeBytes = 1u << 20;
   static constexpr std::uint32_t kMostStalePointers = 256;
 
-  // Appends an entry with two pieces of payload; its id, or 0. Callers hold the lock.
-  std::uint32_t append(wire::intern::Tag tag, std::uint16_t count, std::span<const std::byte> first,
-                       std::span<const std::byte> second = {});
+  // An entry of the heap: its payload is in two pieces, of which the second may be empty.
+  struct Entry {
+    wire::intern::Tag tag;
+    std::uint16_t count;
+    std::span<const std::byte> first, second{};
+  };
+  // Its id, or 0. Callers hold the lock.
+  std::uint32_t append(const Entry& entry);
   template <std::size_t N>
-  std::uint32_t add(IdTable<N>& table, std::uint64_t key, wire::intern::Tag tag, std::uint16_t count,
-                    std::span<const std::byte> first, std::span<const std::byte> second = {}) {
-    return add(table, key, tag, count, first, second, [](std::uint32_t) {});
+  std::uint32_t add(IdTable<N>& table, std::uint64_t key, const Entry& entry) {
+    return add(table, key, entry, [](std::uint32_t) {});
   }
   // `describe(id)` is called for a new entry before others can find it.
   template <std::size_t N, typename Describe>
-  std::uint32_t add(IdTable<N>& table, std::uint64_t key, wire::intern::Tag tag, std::uint16_t count,
-                    std::span<const std::byte> first, std::span<const std::byte> second, Describe describe);
+  std::uint32_t add(IdTable<N>& table, std::uint64_t key, const Entry& entry, Describe describe);
 
   void add_pair(IdTable<1024>& table, wire::intern::Tag tag, std::uint32_t first, std::uint32_t second);
 

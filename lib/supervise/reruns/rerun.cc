@@ -90,19 +90,19 @@ base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session
   if (const auto* failure = std::get_if<base::Error>(&recorder)) return *failure;
   auto arena = launch::Arena::create();
   if (const auto* failure = std::get_if<base::Error>(&arena)) return *failure;
-  launch::RecordOptions record;
+  wire::RecordOptions record;
   record.python_stacks = session.manifest.python_stacks;
   record.native_stacks = session.manifest.native_stacks;
   record.races = spec.kind == PassKind::races;
   // The first run has seen them, and no rerun adds to that.
   record.host_writes = false;
   // Races need the code of modules, which only CUPTI shows.
-  if (!record.races) record.watch_by = launch::watch_by(session.manifest.watch_by);
+  if (!record.races) record.watch_by = wire::watch_by(session.manifest.watch_by);
   // Inside a callback of CUPTI nothing may be copied.
-  if (spec.save_limit > 0) record.watch_by = launch::WatchBy::hooks;
+  if (spec.save_limit > 0) record.watch_by = wire::WatchBy::hooks;
   record.save_limit = spec.save_limit;
   // The first one waits for nothing, and shows the line.
-  if (spec.kind == PassKind::eager) record.markers = launch::Markers::dense;
+  if (spec.kind == PassKind::eager) record.markers = wire::Markers::dense;
   Start start{session.manifest.command, {}, std::move(std::get<launch::Arena>(arena))};
   start.variables = launch::recording_variables(std::get<std::filesystem::path>(recorder),
                                                 {start.arena->path(), folder, name_of(spec), spec.window, spec.values},

@@ -185,7 +185,7 @@ TEST_CASE("the target's environment says what the recorder needs and keeps the r
   const Setting other("CUDA_INJECTION64_PATH", "/opt/tool.so");
   const Setting kept("CUDADIAG_TEST_KEPT", "a=b");
   const auto variables = launch::recording_variables("/lib/record.so", {"", "/s/record", "record", ""},
-                                                     {"/a.so", "/b.so"}, {launch::Markers::dense, true, false});
+                                                     {"/a.so", "/b.so"}, {wire::Markers::dense, true, false});
   const auto environment = launch::environment_with(variables);
   CHECK(sets(environment, "CUDA_INJECTION64_PATH=/lib/record.so"));
   CHECK(sets(environment, "CUDADIAG_SESSION=/s/record"));
@@ -199,11 +199,11 @@ TEST_CASE("the target's environment says what the recorder needs and keeps the r
 
 TEST_CASE("an injection library of the user's is kept, but for a core dump and a second recorder") {
   const Setting theirs("CUDA_INJECTION64_PATH", "/opt/tool.so");
-  const auto variables_with = [](const launch::RecordOptions& options) {
+  const auto variables_with = [](const wire::RecordOptions& options) {
     return launch::environment_with(
         launch::recording_variables("/lib/record.so", {"", "/s/record", "record", ""}, {}, options));
   };
-  launch::RecordOptions once;
+  wire::RecordOptions once;
   once.once = true;
   CHECK(sets(variables_with({}), "CUDADIAG_EARLIER_INJECTION=/opt/tool.so"));
   CHECK(launch::dropped_injection("/lib/record.so", {}).empty());

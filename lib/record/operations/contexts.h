@@ -1,0 +1,64 @@
+// The CUDA contexts of the process, as the area's `contexts` keep them (wire/stream.h): which device each belongs to,
+// and whose memory it may use. One lock of its own, never held across a call into the driver; look-ups take none.
+#pragma once
+
+#include <cuda.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "record/cupti/driver_api.h"
+#include "record/lock.h"
+#include "record/output/area_map.h"
+#include "record/output/interner.h"
+#include "wire/stream.h"
+
+namespace cudadiag::record {
+
+class Contexts {
+ public:
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  void attach(AreaMap& area, Interner& interner, const DriverApi& driver);
+
+  // Of a live context; kNone: it is not known.
+  std::uint32_t index_of(std::uint32_t uid) const;
+  std::uint32_t index_of(CUcontext handle) const;
+  std::byte* entry(std::uint32_t index) const { return entries_ + index * wire::area::kContextSize; }
+  bool is_live(std::uint32_t index) const {
+    return wire::load_acquire(entry(index), wire::context::kState) ==
+           static_cast<std::uint32_t>(wire::context::State::live);
+  }
+
+  // A place for a context that has become current. `known`: it has one, or there is none left. `busy`: another thread
+  // is about to make it known. `taken`: nobody finds it before `make_live`, or `give_back`.
+  struct Place {
+    enum class Outcome { taken, known, busy } outcome;
+    std::uint32_t index = kNone;
+  };
+  Place take(CUcontext handle, std::uint32_t uid);
+  // Describes its device, which is current to the thread.
+  void make_live(std::uint32_t index);
+  void give_back(std::uint32_t index);
+  void destroyed(std::uint32_t index);
+
+  // wire::context::kPeers: another context's memory, from the call's success on.
+  void give_access(std::uint32_t uid, CUcontext peer);
+  void take_access(std::uint32_t uid, CUcontext peer);
+
+ private:
+  // These hold the lock.
+  Place place_for(std::uint32_t uid) const;
+  std::uint64_t peer_bits(CUcontext peer) const;
+
+  void describe_device(std::uint32_t index);
+
+  std::byte* entries_ = nullptr;
+  Interner* interner_ = nullptr;
+  const DriverApi* driver_ = nullptr;
+  Mutex mutex_;
+  std::array<bool, wire::area::kContexts> unready_{};  // taken, and not live yet
+};
+
+}  // namespace cudadiag::record

@@ -1,0 +1,88 @@
+// What is recorded and how, as the launcher passes it to the recorder in one environment variable (environment.h): items
+// NAME=WORD, separated by commas.
+//
+//    markers=sparse|dense|off   python=on|off   native=on|off   races=on   host_writes=off   watch=cupti|hooks
+//    once=on   nccl=on   save=MIB
+//
+// An item that is left out, or that a recorder of another version does not know, leaves the default.
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace cudadiag::wire {
+
+enum class Markers { sparse, dense, off };
+// `automatic`: by CUPTI, and by hooks if that is not possible.
+enum class WatchBy { automatic, cupti, hooks };
+
+struct RecordOptions {
+  Markers markers = Markers::sparse;
+  bool python_stacks = true;
+  bool native_stacks = true;
+  bool races = false;
+  bool host_writes = true;  // of `races`: the sources of copies are watched
+  WatchBy watch_by = WatchBy::automatic;
+  bool once = false;        // this run writes a GPU core dump when it fails
+  bool nccl = false;        // the recorder is NCCL's profiler plugin
+  unsigned save_limit = 0;  // MiB of memory to save with each launch that is waited for; 0: none is saved
+  bool operator==(const RecordOptions&) const = default;
+};
+
+inline constexpr std::string_view kSave = "save=";
+
+constexpr std::string_view word(Markers markers) {
+  return markers == Markers::dense ? "dense" : markers == Markers::off ? "off" : "sparse";
+}
+
+// Empty: automatic.
+constexpr std::string_view word(WatchBy way) {
+  return way == WatchBy::cupti ? "cupti" : way == WatchBy::hooks ? "hooks" : "";
+}
+
+// Any other word is `automatic`.
+constexpr WatchBy watch_by(std::string_view word) {
+  return word == "cupti" ? WatchBy::cupti : word == "hooks" ? WatchBy::hooks : WatchBy::automatic;
+}
+
+inline std::string encode(const RecordOptions& options) {
+  std::string out = "markers=";
+  out += word(options.markers);
+  out += options.python_stacks ? ",python=on" : ",python=off";
+  out += options.native_stacks ? ",native=on" : ",native=off";
+  if (options.races) out += ",races=on";
+  if (!options.host_writes) out += ",host_writes=off";
+  if (options.watch_by != WatchBy::automatic) out.append(",watch=").append(word(options.watch_by));
+  if (options.once) out += ",once=on";
+  if (options.nccl) out += ",nccl=on";
+  if (options.save_limit > 0) out.append(",").append(kSave).append(std::to_string(options.save_limit));
+  return out;
+}
+
+// Allocates nothing and cannot throw: the recorder calls it.
+inline RecordOptions parse_record_options(std::string_view text) {
+  RecordOptions options;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    const std::string_view item(text.data(), comma == text.npos ? text.size() : comma);
+    text.remove_prefix(comma == text.npos ? text.size() : comma + 1);
+    if (item == "markers=dense") options.markers = Markers::dense;
+    if (item == "markers=off") options.markers = Markers::off;
+    if (item == "python=off") options.python_stacks = false;
+    if (item == "native=off") options.native_stacks = false;
+    if (item == "races=on") options.races = true;
+    if (item == "host_writes=off") options.host_writes = false;
+    if (item == "watch=cupti") options.watch_by = WatchBy::cupti;
+    if (item == "watch=hooks") options.watch_by = WatchBy::hooks;
+    if (item == "once=on") options.once = true;
+    if (item == "nccl=on") options.nccl = true;
+    if (item.starts_with(kSave)) {
+      std::from_chars(item.data() + kSave.size(), item.data() + item.size(), options.save_limit);
+    }
+  }
+  return options;
+}
+
+}  // namespace cudadiag::wire
