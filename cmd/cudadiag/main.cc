@@ -54,7 +54,7 @@ int run_command_line(int argc, char** argv) {
     const int status = dispatch({argv + std::min(argc, 1), argv + argc});
     return command::output_arrived() ? status : command::kOwnFailure;
   } catch (const std::exception& error) {
-    command::say(std::string("this should not have happened: ") + error.what());
+    command::say(std::string("internal error: ") + error.what());
     return command::kOwnFailure;
   }
 }

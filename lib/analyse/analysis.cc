@@ -81,15 +81,16 @@ void look_at_cut_off_work(const Session& session, const Process& process, Analys
   const Ending end = ending_of(session, process);
   const std::uint64_t unfinished = end.bad ? unfinished_operations(record) : 0;
   if (unfinished == 0) return;
-  const std::string how = !end.of_process   ? "ended, nobody saw how,"
+  const std::string how = !end.of_process   ? "ended (how is not known)"
                           : end.signal != 0 ? "was ended by " + end.text
                                             : "ended without exit(), its status " + std::to_string(end.status) + ",";
   const std::string text = fmt::format("process {} {} with {} pending", process.pid, how,
                                        unfinished == 1 ? "1 operation" : fmt::format("{} operations", unfinished));
   const Process* first = ended_first(session, process);
   if (first != nullptr && (!end.of_process || end.signal == SIGTERM || end.signal == SIGKILL)) {
-    analysis.notes.push_back({NoteCode::cut_off, fmt::format("{}, after process {} had ended with {} while it worked",
-                                                             text, first->pid, own_ending(*first).text)});
+    analysis.notes.push_back(
+        {NoteCode::cut_off, fmt::format("{}, after process {} had ended with {} while it was working", text, first->pid,
+                                        own_ending(*first).text)});
     return;
   }
   leave_open(analysis, Note{NoteCode::killed_at_work,
@@ -122,8 +123,8 @@ std::optional<Note> unrelated_end(const Session& session, bool handled) {
     end = own_ending(process);
   }
   if (!end.bad) return std::nullopt;
-  return Note{NoteCode::unrelated_end, fmt::format("{} ended with {} and no CUDA call that was watched had failed{}",
-                                                   who, end.text, failed_all_the_same(session, handled))};
+  return Note{NoteCode::unrelated_end, fmt::format("{} ended with {} and no watched CUDA call had failed{}", who,
+                                                   end.text, failed_all_the_same(session, handled))};
 }
 
 // Where a recording is lost, notes say so.
@@ -148,11 +149,11 @@ std::optional<Note> outlived(const std::set<std::uint32_t>& by) {
   if (named > kNamed) names += fmt::format(" and {} more", named - kNamed);
   return Note{NoteCode::outlived,
               named == 1 ? "process " + names +
-                               " continues after the command has ended, and is no longer watched; to see it "
-                               "to its end, let the command wait for it"
+                               " continues after the command has ended, and is no longer watched; to watch it "
+                               "to its end, make the command wait for it"
                          : "processes " + names +
-                               " continue after the command has ended, and are no longer watched; to see them "
-                               "to their end, let the command wait for them"};
+                               " continue after the command has ended, and are no longer watched; to watch "
+                               "them to their end, make the command wait for them"};
 }
 
 // A process that gave the GPU no work does not count: a daemon, for example, that asked for a device.
@@ -300,7 +301,7 @@ Analysis analyse(const Session& session, const SameLine& same_line) {
   for (const Process& process : session.processes) look_at_cut_off_work(session, process, analysis);
   leave_open(analysis, nothing_recorded(session));
   if (analysis.ranks || analysis.groups)
-    leave_open(analysis, Note{NoteCode::ranks_part, "the ranks of the job part at a collective"});
+    leave_open(analysis, Note{NoteCode::ranks_part, "the ranks of the job diverge at a collective"});
   if (analysis.verdict == Verdict::no_cuda_failure) {
     const bool handled = std::any_of(analysis.notes.begin(), analysis.notes.end(),
                                      [](const Note& note) { return note.code == NoteCode::error_handled; });

@@ -17,9 +17,11 @@ void add_counts(const ProcessRecord& record, std::vector<Note>& notes) {
     if (count > 0) notes.push_back({code, fmt::format("{} {}", count, text)});
   };
   add(record.dropped_operations, NoteCode::operations_dropped, "operations could not be recorded");
-  add(record.dropped_sites, NoteCode::sites_dropped, "operations were issued at places for which there was no room");
-  add(record.dropped_interns, NoteCode::interns_dropped, "names or stacks found no room");
-  add(record.dropped_streams, NoteCode::streams_dropped, "streams found no room, and their operations have no order");
+  add(record.dropped_sites, NoteCode::sites_dropped,
+      "operations were issued at call sites for which there was no room");
+  add(record.dropped_interns, NoteCode::interns_dropped, "names or stacks did not fit");
+  add(record.dropped_streams, NoteCode::streams_dropped,
+      "streams did not fit, and the order of their operations is not known");
   const bool all_logged = record.log && record.log->whole();
   add(all_logged ? 0 : record.dropped_held, NoteCode::held_dropped,
       "unfinished operations were overwritten by later ones");
@@ -27,10 +29,10 @@ void add_counts(const ProcessRecord& record, std::vector<Note>& notes) {
     add(record.log->lost, NoteCode::log_lost, "operations were overwritten before the full log could read them");
   if (record.log && !record.log->reaches_rings) {
     notes.push_back(
-        {NoteCode::log_cut, "the full log ends early: what lies between it and the latest operations is not known"});
+        {NoteCode::log_cut, "the full log ends early: the operations between it and the latest ones are not known"});
   }
   add(record.failed_markers, NoteCode::markers_failed, "completion markers were refused by the driver");
-  add(record.damaged, NoteCode::area_damaged, "pieces of the record made no sense and were left out");
+  add(record.damaged, NoteCode::area_damaged, "damaged parts of the record were left out");
   const std::uint64_t kept = record.errors.size();
   add(record.error_count > kept ? record.error_count - kept : 0, NoteCode::errors_dropped,
       "failed calls were not kept");
@@ -73,7 +75,7 @@ const char* remedy_for(NoteCode code) {
     case NoteCode::cupti_refused:
       return "set CUDADIAG_CUPTI to a libcupti.so that is not newer than the driver";
     case NoteCode::driver_not_found:
-      return "see that libcuda.so.1 can be found by its name";
+      return "make sure that libcuda.so.1 can be found by its name";
     default:
       return nullptr;
   }

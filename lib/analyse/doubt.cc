@@ -57,27 +57,27 @@ double lived_on(const ProcessRecord& record, const FailedCall& error) {
 // The doubt that follows from what the process did afterwards, and from its end.
 Doubt doubt_of_what_followed(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
   const auto suspected = [](const char* why) { return Doubt{Grade::suspected, 0, why}; };
-  if (was_given_memory(record, error, kEver)) return suspected("; it was given memory in between");
+  if (was_given_memory(record, error, kEver)) return suspected("; it got memory in between");
   if (end.signal == 0 && main_thread_went_on(record, error)) {
-    return suspected("; its main thread had gone on in between");
+    return suspected("; its main thread had continued in between");
   }
   if (python_chose_to_end(record, error, end)) {
-    return suspected("; of an exception that nobody catches Python ends with status 1");
+    return suspected("; Python exits with status 1 after an uncaught exception");
   }
   if (end.signal == 0 && !record.exit_status && record.state == wire::area::State::recording) {
     return suspected("; it ended without exit(), or as another program (exec)");
   }
   if (error.flags & wire::error::kAskedBefore) {
-    return {Grade::inferred, 0, "; its thread had asked for it before, and had gone on"};
+    return {Grade::inferred, 0, "; its thread had asked for it before, and had continued"};
   }
-  if (others_went_on(record, error)) return {Grade::inferred, 0, "; other threads had gone on in between"};
+  if (others_went_on(record, error)) return {Grade::inferred, 0, "; other threads had continued in between"};
   return {};
 }
 
 }  // namespace
 
 Doubt doubt_that_it_ended_for(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
-  if (!end.of_process) return {Grade::suspected, 0, "; how this process of it ended is not known"};
+  if (!end.of_process) return {Grade::suspected, 0, "; how this process ended is not known"};
   Doubt doubt = doubt_of_what_followed(error, record, end);
   doubt.lived_on = lived_on(record, error);
   if (doubt.lived_on > 0) doubt.at_best = std::max(doubt.at_best, Grade::inferred);

@@ -132,12 +132,11 @@ Failure failure_at(const session::Process& process, const FailedCall& error, Kin
 // call broke a capture.
 std::string story_of(const FailedCall& call, const FailedCall& noticed) {
   if (noticed.of_call != 0) {
-    return fmt::format("the call itself returned it, {} did again after its thread had worked on",
+    return fmt::format("the call itself returned it, and so did {} after its thread had continued",
                        visible_call(noticed));
   }
   if (call.code == kCaptureInvalidated) {
-    return "the capture was broken before this call, by one that is not known: it was not watched, or returned no "
-           "error";
+    return "an unknown call had broken the capture before this one: it was not watched, or returned no error";
   }
   if (&call == &noticed) return "the call itself returned it";
   const std::string whose = call.tid == noticed.capture.tid ? "the" : "another thread's";
@@ -172,16 +171,16 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
   if (says_nothing(error.code)) {
     failure.grade = Grade::suspected;
     failure.because = fmt::format(
-        "{} returned it, and {} ended with {} afterwards; this code does not say whether the call failed or earlier "
-        "work on the GPU",
+        "{} returned it, and {} ended with {} afterwards; this code does not say whether the call or earlier GPU "
+        "work failed",
         visible_call(error), who, end.text);
     return failure;
   }
   if (found_no_function(error)) {
     failure.grade = Grade::suspected;
     failure.because = fmt::format(
-        "the call itself returned it, it is the last that is known of the program, and {} ended with {} afterwards{}; "
-        "programs also ask for functions that need not be there",
+        "the call itself returned it, no later call of the program is known, and {} ended with {} afterwards{}; "
+        "programs also look up functions that may be missing",
         who, end.text, doubt.why);
     return failure;
   }
@@ -208,7 +207,7 @@ class HandledCalls {
     for (const auto& [code, entry] : by_code_) {
       const std::string name = entry.calls.size() == 1 ? " of " + *entry.calls.begin() : "";
       const char* then = entry.all_worked || end.of_process ? " and the program continued"
-                                                            : "; how this process of the program ended is not known";
+                                                            : "; it is not known how this process ended";
       const std::string calls = times(entry.count, complete, "call", "calls") + name;
       notes.push_back({NoteCode::error_handled,
                        fmt::format("{} returned {} ({}){}{}", calls, cuda_error(code).title, code, then,
@@ -247,14 +246,14 @@ class UncheckedCalls {
       failure.grade = Grade::suspected;
       if (place.noticed != place.first) failure.noticed = place.noticed;
       if (is_of_capture(*place.first)) {
-        failure.because = story_of(*place.first, *place.noticed) + ", and nothing asked for the error";
+        failure.because = story_of(*place.first, *place.noticed) + ", and nothing checked for the error";
       } else if (place.noticed->of_call != 0) {
-        failure.because = story_of(*place.first, *place.noticed) + ", and then it did nothing more";
+        failure.because = story_of(*place.first, *place.noticed) + ", and then did nothing more";
       } else {
         failure.because = is_runtimes(*place.first)
-                              ? "the call failed, and its thread continued without asking for the last error; "
-                                "whether the program checked the result is not known"
-                              : "the call failed, and whether the program checked the result is not known";
+                              ? "the call failed, and its thread continued without asking for the last error; it is "
+                                "not known whether the program checked what the call returned"
+                              : "the call failed; it is not known whether the program checked what it returned";
       }
       if (place.count > 1) failure.because.add("it failed " + times(place.count, complete, "time", "times"));
       failures.push_back(std::move(failure));
@@ -382,7 +381,8 @@ void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
   std::erase_if(missed, [&](const Failure& other) { return is_before(other) && same(*other.reported, last); });
   if (fatal.grade != Grade::proven || std::none_of(missed.begin(), missed.end(), is_before)) return;
   fatal.grade = Grade::inferred;
-  fatal.because.add("an earlier call of its thread had failed, too, and for which of them it ended is not known");
+  fatal.because.add(
+      "an earlier call of its thread had failed, too, and it is not known which of them ended the program");
   for (Failure& other : missed) {
     if (!is_before(other)) continue;
     other.grade = Grade::inferred;

@@ -155,7 +155,7 @@ std::string because_none(const ProcessRecord& record, const Search& found) {
     return "the recording is damaged: the operations that may have been running are not in it";
   }
   if (found.lost_first && !found.suspects.empty()) {
-    return "of the operations that may have been running, the records of likely ones are lost";
+    return "the records of likely operations that may have been running are lost";
   }
   if (found.missing > 0) return "the records of the operations that may have been running are lost";
   if (std::any_of(record.operations.begin(), record.operations.end(), is_of_unknown_stream)) {
@@ -188,8 +188,7 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
                                         : "where it was issued was not recorded");
   }
   if (failure.reported != nullptr && failure.reported->flags & wire::error::kAtExit) {
-    failure.because.add(
-        "no call that was watched returned the error, it was found before the process or its context ended");
+    failure.because.add("no watched call returned the error; it was found before the process or its context ended");
   }
 }
 

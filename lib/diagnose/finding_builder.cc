@@ -90,7 +90,7 @@ class FindingBuilder {
     finding_.text = error.meaning;
     if (failure_.code == 0) {
       finding_.title = "a CUDA graph is replayed with a pointer into freed memory";
-      finding_.text = "A graph keeps the addresses that it was given; what lies there now is somebody else's.";
+      finding_.text = "A graph keeps the addresses that it was captured with; other data may lie there now.";
     }
     // For a call that failed itself, the driver may say more than the code does.
     const bool own_words = !analyse::is_asynchronous(failure_.kind) && failure_.reported != nullptr;
@@ -233,7 +233,7 @@ class FindingBuilder {
 
   void relate_start(const ThreadStart& start) {
     finding_.related.push_back({Role::started, finding_.location});
-    finding_.because.add(fmt::format("that is {}, on a thread that runs no line of yours: the one leads that {}",
+    finding_.because.add(fmt::format("that is {}, on a thread without a line of yours; the leading line {}",
                                      place(start.issued, session_.manifest.working_directory),
                                      start.pool ? "gave this work to the pool" : "started it"));
   }
@@ -295,7 +295,7 @@ class FindingBuilder {
     finding_.standstill = hang.seconds;
     finding_.name = finding_.runtime_name = "";
     finding_.title = "hang";
-    finding_.text = "Work on the GPU did not end, and nothing else of the program's moved.";
+    finding_.text = "GPU work did not end, and nothing else in the program made progress.";
     if (hang.stall != nullptr) add_stall(*hang.stall);
     if (hang.thread != nullptr) {
       const session::Thread::Blocked& call = hang.thread->blocked;

@@ -13,7 +13,7 @@ std::string check_what_it_returns(const analyse::Failure& failure);
 
 // Advice for an error that another call's check found.
 inline constexpr const char* kClearTheError =
-    "where the error is dealt with, clear it (cudaGetLastError): the next check takes it for that of another call";
+    "clear the error where you handle it (cudaGetLastError): otherwise the next check mistakes it for another call's";
 
 // Whether a rerun for a GPU core dump was made, and not given up by the user.
 bool asked_for_dump(const session::Manifest& manifest);

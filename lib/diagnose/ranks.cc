@@ -172,7 +172,7 @@ std::vector<std::string> rank_lines(const RanksPart& part, const std::string& di
     const std::string who =
         part.uneven->rank ? fmt::format("rank {}", *part.uneven->rank) : fmt::format("process {}", part.uneven->pid);
     lines.push_back(fmt::format(
-        "{} may have left one out: before collective {} it launched {} kernels, against {} of the rest", who,
+        "{} may have skipped one: before collective {} it launched {} kernels, against {} of the rest", who,
         thousands(part.uneven->number), thousands(part.uneven->kernels), thousands(part.uneven->of_others)));
   }
   return lines;
@@ -216,7 +216,7 @@ std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
 void tell_ranks(std::vector<analyse::Note>& notes, const RanksPart& part, const std::string& directory) {
   for (analyse::Note& note : notes) {
     if (note.code == analyse::NoteCode::ranks_part)
-      note.text = "the ranks of the job part " + ranks_text(part, directory);
+      note.text = "the ranks of the job diverge " + ranks_text(part, directory);
   }
 }
 

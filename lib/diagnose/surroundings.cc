@@ -295,8 +295,7 @@ void add_unfinished(Diagnosis& report, const session::Session& session, const an
       analyse::ending(passes.front().end).killed() ||
       std::any_of(session.processes.begin(), session.processes.end(),
                   [](const session::Process& process) { return analyse::own_ending(process).killed(); });
-  if (!session.manifest.hang && from_outside)
-    text += "; to have a hang reported by itself: cudadiag run --hang-after SECONDS";
+  if (!session.manifest.hang && from_outside) text += "; to have hangs reported: cudadiag run --hang-after SECONDS";
   add(report.notes, analyse::NoteCode::unfinished, text);
 }
 

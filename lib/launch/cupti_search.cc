@@ -156,8 +156,8 @@ std::vector<std::string> missing_cupti() {
     std::error_code error;
     const bool is_file = fs::is_regular_file(file, error);
     if (is_file && is_elf(file)) continue;
-    missing.push_back(std::string(wire::environment::kCupti) + " names " + file + ", which is no " +
-                      (is_file ? "library that can be read" : "file"));
+    missing.push_back(std::string(wire::environment::kCupti) + " names " + file + ", which is not a " +
+                      (is_file ? "readable library" : "file"));
   }
   return missing;
 }

@@ -126,11 +126,11 @@ StartFailure start(const std::string& path, const std::vector<std::string>& argu
   command.blocked = inherited_blocked.value_or(none_reaches_the_child.before());
   errno = 0;
   bp::child child(command, error);
-  if (error) return {error, fork_failed ? "no process can be made (fork)" : ""};
+  if (error) return {error, fork_failed ? "cannot create a process (fork)" : ""};
   pid = child.id();
   // If Boost itself could not get a pipe, it reports no error and no process: kill() would take -1 for all processes.
   if (pid <= 0) {
-    return {{errno == 0 ? EAGAIN : errno, std::generic_category()}, "no pipe to it can be made (pipe, fcntl)"};
+    return {{errno == 0 ? EAGAIN : errno, std::generic_category()}, "cannot create a pipe to it (pipe, fcntl)"};
   }
   // Its end is taken by Target::reap, together with those of orphans.
   child.detach();

@@ -366,7 +366,7 @@ class FindingText {
         fmt::format("{}, {} tensor{}, {}: {}", base::printable(inputs.op), inputs.tensors,
                     inputs.tensors == 1 ? "" : "s", size_text(inputs.bytes), base::printable(inputs.folder)),
         "replay.py there makes the call again: " + inputs.outcome};
-    for (const std::string& missing : inputs.missing) lines.push_back("not as it was: " + base::printable(missing));
+    for (const std::string& missing : inputs.missing) lines.push_back("not saved exactly: " + base::printable(missing));
     add("Inputs", std::move(lines), 2, 3);
   }
 

@@ -258,7 +258,7 @@ CleanVerdict clean_verdict(const diagnose::Diagnosis& report) {
                                                        : "no CUDA failure in this session";
   if (!any) return {clean, ""};
   if (std::none_of(first + 1, report.notes.end(), is_handled)) return {clean, base::printable(first->text)};
-  return {clean + ", but the program continued after failed calls, which -v lists", ""};
+  return {clean + ", but calls failed and the program continued: -v lists them", ""};
 }
 
 Page short_page(const diagnose::Diagnosis& report, const TextOptions& options) {

@@ -267,7 +267,7 @@ std::optional<base::Error> Recording::store_recording() {
 std::optional<base::Error> Recording::store_manifest() {
   session::Manifest manifest = manifest_;
   if (not_stored_) {
-    manifest.notes.push_back("the session is not whole: " + not_stored_->what);
+    manifest.notes.push_back("the session is incomplete: " + not_stored_->what);
     manifest.whole = false;
   }
   auto failure = writer_->store_manifest(manifest);

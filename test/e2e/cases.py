@@ -267,7 +267,7 @@ def program_that_clears_its_environment_is_left_alone(machine):
     kept = [f"{name}={machine.environment[name]}" for name in ("LD_LIBRARY_PATH", "CUDADIAG_SIM_PLAN")]
     result = machine.run("env", "-i", *kept, *program("ten_launches.py"))
     expect((result.stdout, result.returncode), ("result 700\n", 3), "result of one that fails")
-    expect_in("the program did not use CUDA, as far as was recorded. If it should have: cudadiag doctor", result.stderr,
+    expect_in("the program did not use CUDA, as far as was recorded. If it should use CUDA: cudadiag doctor", result.stderr,
               "message")
 
 
@@ -388,7 +388,7 @@ def full_disk_is_no_success(machine):
 
 def list_tells_a_run_that_goes_on_from_one_that_was_killed(machine):
     expect_success(machine.cudadiag("env"))
-    expect_in("(command not known: nothing was recorded yet with what cudadiag env printed: ", machine.cudadiag("list").stdout,
+    expect_in("(unknown command: nothing was recorded yet with what cudadiag env printed: ", machine.cudadiag("list").stdout,
               "list")
     run = machine.start(*machine.command("run", "--", "sh", "-c", "echo ready; read line"))
     expect(run.stdout.readline(), "ready\n", "first line")

@@ -54,8 +54,8 @@ def unwritable_folder_by_the_environment_is_named(machine):
 
 def what_is_no_library_is_not_tried_as_cupti(machine):
     machine.environment["CUDADIAG_CUPTI"] = "/etc/passwd"
-    expect(machine.run("true").stderr, "cudadiag: CUDADIAG_CUPTI names /etc/passwd, which is no library that can be "
-           "read: correct it, or unset it\n", "message")
+    expect(machine.run("true").stderr, "cudadiag: CUDADIAG_CUPTI names /etc/passwd, which is not a readable "
+           "library: correct it, or unset it\n", "message")
 
 
 def sessions_of_others_are_not_taken_for_the_newest_but_named(machine):
@@ -106,7 +106,7 @@ def folder_that_vanishes_costs_the_session_only(machine):
     result = machine.run(*command, options=["-o", "kept"])
     expect((result.stdout, result.returncode), ("result 700\n", 3), "result")
     expect_in("[bracketed]", result.stderr, "report")
-    expect_in("cudadiag: the session is not whole: ", result.stderr, "message")
+    expect_in("cudadiag: the session is incomplete: ", result.stderr, "message")
     assert "cudadiag report" not in result.stderr, "a session that is not there is recommended: " + result.stderr
 
 
@@ -187,7 +187,7 @@ def wrong_values_are_refused_before_anything_runs(machine):
             ("--error-exitcode=256", "--error-exitcode: expected a number from 0 to 255, got 256")):
         expect(_refused(machine, "run", value, "--", "echo", "ran"), message, value)
     for option, kind in (("--json", "FILE"), ("--arm", "SESSION"), ("--output", "FOLDER")):
-        expect(_refused(machine, "run", option, "", "--", "echo", "ran"), f'{option}: "" is no {kind}', option)
+        expect(_refused(machine, "run", option, "", "--", "echo", "ran"), f'{option}: "" is not a {kind}', option)
     for words in (["--json", "--"], ["--json=", "--"]):
         expect(_refused(machine, "run", *words, "echo", "ran"), "--json: the FILE is missing", "no value")
     for option, wanted in (("--markers", "one of sparse, dense, off"), ("--rerun", "one of ask, auto, always, never"),
@@ -200,9 +200,9 @@ def wrong_values_are_refused_before_anything_runs(machine):
     (machine.folder / "empty").touch()
     expect(_refused(machine, "core", "empty"),
            "empty is empty; the driver writes GPU core dumps with CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1", "an empty dump")
-    expect(_refused(machine, "report", "--bundle=-"), "--bundle=-: a bundle is for a file: name one", "no file")
+    expect(_refused(machine, "report", "--bundle=-"), "--bundle=-: a bundle goes to a file: name one", "no file")
     for option, value, message in (
-            ("--window", "1", "expected one of calls, sites, all, got 1"), ("--kernel", "", '"" is no REGEX'),
+            ("--window", "1", "expected one of calls, sites, all, got 1"), ("--kernel", "", '"" is not a REGEX'),
             ("--site", ":5", ":5 is not FILE:LINE, for example train.py:41"),
             ("--site", "a.py:0", "a.py:0 is not FILE:LINE, for example train.py:41"),
             ("--launch", "-1", "expected a number from 1 on, got -1"), ("--launch", "0", "expected a number from 1 on, got 0")):
@@ -217,7 +217,7 @@ def options_that_rule_each_other_out_are_refused_before_anything_runs(machine):
                f"{option} asks for a rerun, and --rerun=never makes none; leave one of them out", option)
     for option in ("--cross-check", "--keep-core"):
         expect(_refused(machine, "run", "--no-device-pass", option, "--", "echo", "ran"),
-               f"{option} is about the GPU core dump of a rerun, and --no-device-pass makes none; leave one of them out",
+               f"{option} needs the GPU core dump of a rerun, and --no-device-pass makes none; leave one of them out",
                option)
         for mode in ("--rerun=never", "--no-device-pass"):
             result = machine.cudadiag("run", mode, option, "--hang-after", "60", "--hang-dump", "--", "echo", "ran")
@@ -446,7 +446,7 @@ def doctor_says_why_a_planted_fault_raised_no_error(machine):
     shown = machine.cudadiag("doctor", "--gpu").stdout
     expect_in("the planted fault raised no error\n        ", shown, "what is wrong")
     expect_in("fix: a GPU faults at a store through a null pointer; one that is simulated", shown, "fix")
-    expect_in("\n        core dumps        none was to be expected: the planted fault raised no error\n", shown, "dump")
+    expect_in("\n        core dumps        none is expected: the planted fault raised no error\n", shown, "dump")
     expect(shown.count("PROBLEM "), 1, "problems that are named")
     assert "debugger" not in shown, shown
 
@@ -498,7 +498,7 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
               "which, and why")
     expect_in(f" {copy} is not taken", "\n".join(lines), "the other one")
     machine.environment["CUDADIAG_CUPTI"] = f"{copy}:/no/libcupti.so.13"
-    slip = "CUDADIAG_CUPTI names /no/libcupti.so.13, which is no file"
+    slip = "CUDADIAG_CUPTI names /no/libcupti.so.13, which is not a file"
     expect_in(slip, machine.cudadiag("doctor").stdout, "doctor")
     for command in (("run", "true"), ("env",)):
         expect_in(f"cudadiag: {slip}: correct it, or unset it\n", expect_success(machine.cudadiag(*command)).stderr,

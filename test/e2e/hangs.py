@@ -336,12 +336,12 @@ def status_of_a_killed_launcher_is_refused(machine):
             result = machine.cudadiag("status", session)
             expect((result.stdout, result.returncode), ("", 125), f"result for {place!r}")
             expect_in("its cudadiag run was killed, and what it had recorded is lost", result.stderr, "what is wrong")
-            left = f"; of its program still there, unwatched: pid {pid};"
+            left = f"; its program still runs, unwatched: pid {pid};"
             expect(left in result.stderr, place is None, "what is left of it")
             if place is None:
                 expect(machine.cudadiag("status").stderr.splitlines()[0],
                        "cudadiag: a newer run was not finished: its cudadiag run was killed, and what it had recorded is "
-                       f"lost (cudadiag list shows it: {session}); of its program still there, unwatched: pid {pid}",
+                       f"lost (cudadiag list shows it: {session}); its program still runs, unwatched: pid {pid}",
                        "status where no session is named")
     finally:
         os.kill(pid, signal.SIGKILL)
@@ -365,7 +365,7 @@ def status_of_a_launcher_that_was_killed_after_a_failure_leads_to_what_it_wrote(
     expect_in("a sticky error, since which nothing is recorded", shown, "why")
     run.kill()
     run.wait()
-    for left in (f"; of its program still there, unwatched: pid {pid}", ""):
+    for left in (f"; its program still runs, unwatched: pid {pid}", ""):
         expect(machine.cudadiag("status", session).stderr,
                f"cudadiag: the run of {session} was not finished: its cudadiag run was killed{left}; what it had written "
                f"until then: cudadiag report {session}\n", "status")
@@ -406,12 +406,12 @@ def dump_that_does_not_come_is_announced_and_explained(machine):
     announced = "cudadiag: running the command again for a GPU core dump of its kernels: 2.0 s at most (--time-limit)\n"
     _, told, after = result.stderr.partition(announced)
     expect(bool(told), True, "announced in " + result.stderr)
-    expect_in("cudadiag: no GPU core dump came, after ", after, "after it")
+    expect_in("cudadiag: no GPU core dump was written after ", after, "after it")
     expect_in("no process could be asked for one: only NVIDIA's driver takes such requests", after, "why")
     assert "--hang-dump" not in machine.cudadiag("report").stdout, "it is recommended though it was tried"
     command = ["sh", "-c", 'test "$CUDADIAG_PASS" = record && exec "$@"', "sh", *stuck(machine, "kernel")]
     result = machine.run(*command, options=["--hang-after", "0.3", "--hang-dump"])
-    expect_in("the program ended before one could be asked for\n", result.stderr, "why of a rerun that does not hang")
+    expect_in("the program ended before one could be requested\n", result.stderr, "why of a rerun that does not hang")
 
 
 def hang_dump_without_hang_after_is_refused(machine):
@@ -463,7 +463,7 @@ def program_that_is_ended_while_it_hangs_is_told_of(machine):
         _, err = run.communicate()
         told = f"stuck.cc:{_line('TRUE LINE ' + shape)[1]}, main had not finished when the program ended"
         expect_in(told, err, shape)
-        advice = "; to have a hang reported by itself: cudadiag run --hang-after SECONDS"
+        advice = "; to have hangs reported: cudadiag run --hang-after SECONDS"
         first, second = expect_success(machine.cudadiag("report")).stdout.splitlines()
         for said in (err, first):
             expect_in("cudadiag: cannot tell whether CUDA failed", said, "both say so")

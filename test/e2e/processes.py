@@ -31,8 +31,8 @@ def _left_behind(machine, command, first="true", watch=("run",)):
 
 def process_that_outlives_the_command_is_told_of(machine):
     pid, said, _ = _left_behind(machine, program("ten_launches.py", "wait"))
-    sentence = (f"process {pid} continues after the command has ended, and is no longer watched; to see it to its end, "
-                "let the command wait for it")
+    sentence = (f"process {pid} continues after the command has ended, and is no longer watched; to watch it to its end, "
+                "make the command wait for it")
     expect(said, f"cudadiag: {sentence}\n", "what is said")
     report = machine.report()
     expect((report["verdict"], [note["text"] for note in report["notes"]]), ("inconclusive", [sentence]), "report")
@@ -50,7 +50,7 @@ def what_is_no_longer_looked_for_in_what_goes_on_is_said(machine):
     for watch, sought in ((("run", "--hang-after", "60"), "hangs"), (("races",), "races"),
                           (("run", "--races", "--hang-after", "60"), "hangs and races")):
         _, said, _ = _left_behind(machine, program("ten_launches.py", "wait"), watch=watch)
-        expect_in(f"; to see it to its end, let the command wait for it; {sought} are no longer looked for\n", said, sought)
+        expect_in(f"; to watch it to its end, make the command wait for it; {sought} are no longer looked for\n", said, sought)
 
 
 def daemons_that_give_the_gpu_nothing_to_do_leave_a_run_clean(machine):
@@ -72,8 +72,8 @@ def rank_that_is_ended_for_another_ones_end_is_no_riddle(machine):
     pids = {process["argv"][-1]: process["pid"] for process in report["processes"]}
     expect((report["verdict"], report["findings"]), ("no_cuda_failure", []), "verdict")
     expect([note["text"] for note in report["notes"] if note["code"] == "cut-off"],
-           [f"process {pids['waits']} ended, nobody saw how, with 1 operation pending, after process "
-            f"{pids['raises']} had ended with status 1 while it worked"], "notes")
+           [f"process {pids['waits']} ended (how is not known) with 1 operation pending, after process "
+            f"{pids['raises']} had ended with status 1 while it was working"], "notes")
 
 
 def rank_that_was_ended_before_the_other_one_is_a_riddle(machine):
@@ -191,7 +191,7 @@ def error_that_is_asked_for_late_is_the_failed_calls(machine):
     expect((blamed["api"], blamed["file"], blamed["line"]),
            ("cudaGetLastError", *targets.marked_line("asked_late", "ASKED LINE")), "who is blamed")
     expect(finding["evidence"]["because"],
-           "the call itself returned it, cudaGetLastError did again after its thread had worked on, and the program "
+           "the call itself returned it, and so did cudaGetLastError after its thread had continued, and the program "
            "ended with status 1 afterwards", "evidence")
     result = machine.run(target, "went_on")
     line = targets.marked_line("asked_late", "TRUE LINE copy")
@@ -222,7 +222,7 @@ def function_that_is_not_there_is_told_where_nothing_came_after(machine):
     report = machine.report(*kept)
     expect(report["verdict"], "no_cuda_failure", "verdict where the program went on")
     expect([note["text"] for note in report["notes"]],
-           ["the target ended with status 4 and no CUDA call that was watched had failed but those whose error is an "
+           ["the target ended with status 4 and no watched CUDA call had failed but those whose error is an "
             "answer"], "notes")
 
 

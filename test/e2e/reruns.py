@@ -290,7 +290,7 @@ def rerun_for_a_dump_that_was_cut_short_is_made_again(machine):
     expect_in("for a GPU core dump", said, "message")
     found = outcomes(machine.report())
     expect((len(found), found[-1][0]), (passes + 1, "device"), "passes")
-    expect_in("there is nothing to narrow", machine.cudadiag("bisect").stderr, "message once it was made")
+    expect_in("a rerun would add nothing", machine.cudadiag("bisect").stderr, "message once it was made")
 
 
 def interrupt_ends_the_rerun_and_keeps_the_answer(machine):
@@ -372,10 +372,10 @@ def bisect_proves_what_was_recorded(machine):
     expect(result.returncode, 3, "status of the run")
     expect_proven(machine.report())
     again = expect_success(bisect(machine, folder))
-    expect_in("there is nothing to narrow: the failure is proven already; to ask for more: --sanitize, --save-launch, --save-inputs, --origin\n",
+    expect_in("a rerun would add nothing: the failure is already proven; to ask for more: --sanitize, --save-launch, --save-inputs, --origin\n",
               again.stderr, "stderr of a second one")
     asked = expect_success(bisect(machine, folder, "--cross-check"))
-    expect_in("already; there is no GPU core dump in the session that cuda-gdb could be asked about;", asked.stderr,
+    expect_in("already; the session has no GPU core dump that cuda-gdb could be asked about;", asked.stderr,
               "stderr of one that asks for the debugger")
     expect_in("[proven]", again.stdout, "report of a second one")
 
@@ -426,10 +426,10 @@ def bisect_says_what_it_cannot_do(machine):
                        (["--launch", "11"], "there is no operation 11: the run issued 10"),
                        (["--kernel", "("], "is not a regular expression"),
                        (["--kernel", "nothing"],
-                        "nothing that was recorded was issued there; the recorded kernels are: smooth\n"),
+                        "no recorded operation was issued there; the recorded kernels are: smooth\n"),
                        (["--site", "ten_launches.py"], "is not FILE:LINE"),
                        (["--site", "ten_launches.py:1"],
-                        "nothing that was recorded was issued there; the recorded lines are: "),
+                        "no recorded operation was issued there; the recorded lines are: "),
                        (["--window", "all", "--launch", "3"], "")):
         result = machine.cudadiag("bisect", *words)
         expect(result.returncode, 125, "status of " + str(words))
@@ -442,7 +442,7 @@ def bisect_says_what_it_cannot_do(machine):
     expect([name.strip() for name in named if name.strip().endswith(f":{line}")], [f"{file}:{line}"], "the true line")
     expect_success(bisect(machine, "--site", f"{file}:{line}"))
     machine.run(machine.build / "targets/healthy", options=KEPT)
-    expect_in("there is nothing to narrow", expect_success(machine.cudadiag("bisect", *KEPT)).stderr, "healthy one")
+    expect_in("a rerun would add nothing", expect_success(machine.cudadiag("bisect", *KEPT)).stderr, "healthy one")
 
 
 def bisect_of_a_run_that_was_killed(machine):

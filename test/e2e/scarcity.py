@@ -34,7 +34,7 @@ def full_disk_under_the_sessions(machine):
         recorded, status, said = _with_a_disk(machine, size, first, "--", faulty_program)
         expect((status, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
         expect_in("illegal memory access (700)", recorded.stderr, "report")
-        expect_in("cudadiag: the session is not whole: ", recorded.stderr, "message")
+        expect_in("cudadiag: the session is incomplete: ", recorded.stderr, "message")
         expect_in("No space left on device", recorded.stderr, "message")
         for command in ("list", "report", "status", "dump"):
             assert "was killed" not in said[command] and "not finished" not in said[command], said[command]

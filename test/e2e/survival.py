@@ -103,9 +103,9 @@ def status_under_a_filter_that_kills(machine):
 
 def what_keeps_a_command_from_being_started_is_told(machine):
     """It is not the command's own permissions."""
-    for refused, said in (({"pipe": 22, "pipe2": 293}, "no pipe to it can be made (pipe, fcntl)"),
-                          ({"fcntl": 72}, "no pipe to it can be made (pipe, fcntl)"),
-                          ({"fork": 57, "vfork": 58, "clone": 56, "clone3": 435}, "no process can be made (fork)")):
+    for refused, said in (({"pipe": 22, "pipe2": 293}, "cannot create a pipe to it (pipe, fcntl)"),
+                          ({"fcntl": 72}, "cannot create a pipe to it (pipe, fcntl)"),
+                          ({"fork": 57, "vfork": 58, "clone": 56, "clone3": 435}, "cannot create a process (fork)")):
         result = machine.run("true", preexec_fn=lambda: refuse_system_calls(refused))
         expect((result.returncode, result.stderr.splitlines()[-1:]), (125, [
             f"cudadiag: cannot start true: {said}: Operation not permitted; a container's or sandbox's filter of system "

@@ -211,7 +211,7 @@ def program_that_changes_something_below_or_elsewhere_is_not_repeated(machine):
                         ("echo x >> linked/rows", "changed while it ran"),
                         (commit, "tree/.git/"),
                         (f"echo x >> {elsewhere}/rows; sync -f {elsewhere}/rows", "it wrote to a disk"),
-                        ("sleep 20 >/dev/null 2>&1 &", " of it still runs")):
+                        ("sleep 20 >/dev/null 2>&1 &", " still runs")):
         machine.runs.unlink(missing_ok=True)
         command = ["sh", "-c", script + ' exec "$@"' if script.endswith("&") else script + '; exec "$@"', "sh",
                    *program("probe.py")]

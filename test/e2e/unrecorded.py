@@ -69,7 +69,7 @@ def without_a_launcher_it_is_kept_why_nothing_was_recorded(machine):
     expect((recorded.returncode, recorded.stdout, recorded.stderr), (plain.returncode, plain.stdout, plain.stderr), "result")
     why = ("nothing was recorded of a process that initialised CUDA: the limit on the size of its files leaves no room for "
            "the recording of 64 MB")
-    expect_in(f"(command not known: {why})\n", expect_success(machine.cudadiag("list")).stdout, "list")
+    expect_in(f"(unknown command: {why})\n", expect_success(machine.cudadiag("list")).stdout, "list")
     expect(machine.cudadiag("report").stdout, "cudadiag: cannot tell whether CUDA failed in this session: "
            f"{why}; raise the limit (ulimit -f)\n", "report")
 
@@ -81,7 +81,7 @@ def small_disk_without_a_launcher(machine):
                          'eval "$("$0" env)"; "$1" >&2; "$0" list; "$0" report', *machine.command(), program)
     why = ("nothing was recorded of a process that initialised CUDA: the disk had no room for the recording of 64 MB (No "
            "space left on device)")
-    expect_in(f"(command not known: {why})\n", shown.stdout, "list")
+    expect_in(f"(unknown command: {why})\n", shown.stdout, "list")
     expect_in("cudadiag: cannot tell whether CUDA failed in this session: "
               f"{why}; make room, or name a folder for it with -o FOLDER or CUDADIAG_DIR\n", shown.stdout, "report")
 
@@ -97,7 +97,7 @@ def nothing_is_claimed_of_a_session_that_cannot_be_written(machine):
     fixed = f"mount --bind {machine.state} {machine.state} && mount -o remount,bind,ro {machine.state} || exit 77"
     shown = in_namespace(machine, ["--mount"], fixed, "sh", "-c", exports + '"$1" >&2; "$0" list; "$0" report 2>&1',
                          *machine.command(), program)
-    expect_in(f"(command not known: {why})\n", shown.stdout, "list")
+    expect_in(f"(unknown command: {why})\n", shown.stdout, "list")
     expect_in(f"cudadiag: {name}: {why}; this is {older}\n", shown.stdout, "report where there is an older one")
     shutil.rmtree(older)
     shown = in_namespace(machine, ["--mount"], fixed, *machine.command("report"))

@@ -275,7 +275,7 @@ def what_a_pool_of_threads_was_given_leads_to_the_line_that_gave_it(machine):
     said, finding, location, related = _started(machine, "pool")
     expect(location, line, "true line")
     expect(related, [("started", *line)], "related")
-    expect_in(", apply, on a thread that runs no line of yours: the one leads that gave this work to the pool",
+    expect_in(", apply, on a thread without a line of yours; the leading line gave this work to the pool",
               finding["evidence"]["because"], "evidence")
     expect_in("as work that this line gave to a pool of threads", " ".join(said.split()), "report")
 

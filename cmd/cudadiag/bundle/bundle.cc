@@ -122,12 +122,12 @@ int write_bundle(const session::Session& session, const diagnose::Diagnosis& rep
   const base::FileDescriptor out(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!out.valid()) {
     say("cannot create " + file + ": " +
-        (errno == EEXIST ? "it is there already; give another name with --bundle=FILE"
+        (errno == EEXIST ? "it already exists; give another name with --bundle=FILE"
                          : "check the folder and its permissions"));
     return kOwnFailure;
   }
   std::vector<TarEntry> entries = contents(session, report, with_inputs);
-  say("this goes into " + file + "; home folders, user and host names and what looks like a secret are taken out:");
+  say("this goes into " + file + "; home folders, user and host names, and what looks like a secret, are removed:");
   for (TarEntry& entry : entries) {
     say(fmt::format("  {} ({}{})", entry.name, report::size_text(entry.content.size()),
                     entry.source.empty() ? "" : ", from " + entry.source));

@@ -69,8 +69,8 @@ std::string first_of(const std::vector<std::string>& names) {
 }
 
 Error not_recorded(const char* what, const std::vector<std::string>& recorded) {
-  return {"nothing that was recorded was issued there",
-          recorded.empty() ? "name what is to be waited for otherwise: cudadiag bisect --help"
+  return {"no recorded operation was issued there",
+          recorded.empty() ? "choose what to wait for in another way: cudadiag bisect --help"
                            : fmt::format("{}: {}", what, first_of(recorded))};
 }
 
@@ -249,10 +249,9 @@ std::string more_to_ask_for(const analyse::Analysis& analysis, const session::Ma
 std::string nothing_to_narrow(const session::Session& session, const analyse::Analysis& analysis, bool cross_check) {
   const bool proven = !analysis.failures.empty() && analysis.failures.front().grade == analyse::Grade::proven;
   if (!proven) {
-    return "there is nothing to narrow: this session has no failure of the GPU's own work, and no race of Python "
-           "lines, that a rerun could add to";
+    return "a rerun would add nothing: this session has no failure of the GPU's own work, and no race of Python lines";
   }
-  std::string text = "there is nothing to narrow: the failure is proven already";
+  std::string text = "a rerun would add nothing: the failure is already proven";
   if (const auto obstacle = supervise::obstacle_to_cross_check(session.manifest); cross_check && obstacle) {
     text += "; " + sentence(*obstacle);
   }

@@ -77,7 +77,7 @@ bool check_driver(Checklist& checks) {
   }
   if (!driver.problem.empty()) {
     checks.bad("driver", driver.problem,
-               "see that nvidia-smi works for this user and CUDA_VISIBLE_DEVICES names a GPU");
+               "check that nvidia-smi works for this user and that CUDA_VISIBLE_DEVICES names a GPU");
     return false;
   }
   checks.good("driver", "CUDA " + driver.version);

@@ -83,7 +83,7 @@ void add(CLI::App& app, int& status, const char* name, const char* what,
 }  // namespace
 
 void add_keep(CLI::App& app, int& status) {
-  add(app, status, "keep", "except sessions from automatic removal", keep_one);
+  add(app, status, "keep", "protect sessions from automatic removal", keep_one);
 }
 
 void add_rm(CLI::App& app, int& status) { add(app, status, "rm", "remove sessions", remove_one); }

@@ -20,7 +20,7 @@ void add_nans(CLI::App& app, int& status) {
   command->add_flag("--blocking", checks.blocking, "wait for each check on a GPU, for the element and its inputs");
   add_number(command, "--history", checks.history,
              NumberRange<unsigned>{4096u, 1u << 24, "number from 4096 to 16777216"}, "N",
-             "checks on a GPU that may be open at once (65536)");
+             "checks on a GPU that may be pending at once (65536)");
   add_error_exit_status(command, nans->error_exit_status);
   add_json_file(command, nans->json);
   add_code_rules(command);

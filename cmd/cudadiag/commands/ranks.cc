@@ -59,7 +59,7 @@ base::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) {
   if (wanted.empty() && options.output) wanted.push_back(*options.output);
   if (wanted.empty()) {
     return base::Error{"no sessions were named",
-                       "name those of the job, or the folder that its launchers were given with -o"};
+                       "name the sessions of the job, or the folder that its launchers got by -o"};
   }
   std::vector<fs::path> found;
   for (const std::string& word : wanted) {
@@ -207,7 +207,7 @@ std::string answer_text(const Parting& parting, const std::string& directory) {
     text = "cudadiag: " + base::printable(diagnose::group_sentence(*parting.groups, directory)) + '\n';
   } else {
     lines = diagnose::rank_lines(*parting.ranks, directory);
-    text = "the ranks part " + base::printable(lines.front()) + '\n';
+    text = "the ranks diverge " + base::printable(lines.front()) + '\n';
     lines.erase(lines.begin());
   }
   for (const std::string& line : lines) text += "  " + base::printable(line) + '\n';
@@ -299,7 +299,7 @@ void add_ranks(CLI::App& app, int& status) {
   add_text(command, "-o,--output", options->output, "FOLDER", "folder that holds them")->check(an_existing_folder());
   add_verbosity(command, options->verbosity);
   command->add_flag("--json", options->json, "as JSON");
-  add_foreign(command, options->foreign, "quote sources for sessions of another user or host, too");
+  add_foreign(command, options->foreign, "show source lines for sessions of another user or host, too");
   name_page(command);
   command->callback([options, &status] { status = carry_out(*options); });
 }

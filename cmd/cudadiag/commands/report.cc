@@ -61,9 +61,9 @@ std::string written(const diagnose::Diagnosis& report, const ReportOptions& opti
 }
 
 int carry_out(const ReportOptions& options) {
-  if (options.bundle == "-") return say("--bundle=-: a bundle is for a file: name one"), kOwnFailure;
+  if (options.bundle == "-") return say("--bundle=-: a bundle goes to a file: name one"), kOwnFailure;
   if (options.bundle && names_session(*options.bundle)) {
-    say("--bundle " + *options.bundle + ": this names a session, not a file to write; to pack it: cudadiag report " +
+    say("--bundle " + *options.bundle + ": this names a session, not an output file; to pack it: cudadiag report " +
         diagnose::shell_word(*options.bundle) + " --bundle");
     return kOwnFailure;
   }
@@ -126,7 +126,7 @@ void add_report(CLI::App& app, int& status) {
                      ->type_name("FILE");
   for (CLI::Option* other : others) bundle->excludes(other);
   command->add_flag("--bundle-inputs", report->bundle_inputs, "add the failing call's tensors")->needs(bundle);
-  add_foreign(command, report->foreign, "quote sources for a session of another user or host, too");
+  add_foreign(command, report->foreign, "show source lines for a session of another user or host, too");
   add_code_rules(command);
   name_page(command);
   command->callback([report, &status, command, bundle, html] {

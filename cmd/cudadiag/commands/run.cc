@@ -29,7 +29,7 @@ std::string contradiction(const CLI::App& run, const RunOptions& options) {
       return std::string(option) + " asks for a rerun, and --rerun=never makes none" + both;
     }
     if (of_dump && !options.rerun.device) {
-      return std::string(option) + " is about the GPU core dump of a rerun, and --no-device-pass makes none" + both;
+      return std::string(option) + " needs the GPU core dump of a rerun, and --no-device-pass makes none" + both;
     }
   }
   return "";
@@ -40,7 +40,7 @@ void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
   add_texts(command, "--watch", "FILE:LINE", "keep the latest indices and small numbers of this Python line")
       ->check(a_line())
       ->each([run](const std::string& line) { run->recording.watch.push_back(line); });
-  add_text(command, "--arm", run->arm, "SESSION", "wait at the suspects of this session");
+  add_text(command, "--arm", run->arm, "SESSION", "wait for the suspects of this session");
   add_error_exit_status(command, run->error_exit_status);
   add_text(command, "--on-failure", run->sinks.command, "COMMAND", "run this shell command when a failure is found");
   add_text(command, "--termination-log", run->sinks.termination_log, "FILE", "write the report to this file too");

@@ -56,7 +56,7 @@ int carry_out(const StatusOptions& options) {
 
 void add_status(CLI::App& app, int& status) {
   auto options = std::make_shared<StatusOptions>();
-  auto* command = app.add_subcommand("status", "what a run is waiting for now");
+  auto* command = app.add_subcommand("status", "show what a run is waiting for now");
   add_input(command, options->session, options->output);
   command->add_flag_callback(
       "-v,--verbose", [options] { options->verbosity = report::Verbosity::verbose; }, "everything that is known");

@@ -125,7 +125,7 @@ int carry_out(const TopOptions& options) {
 
 void add_top(CLI::App& app, int& status) {
   auto options = std::make_shared<TopOptions>();
-  auto* command = app.add_subcommand("top", "what a run is doing, again every second");
+  auto* command = app.add_subcommand("top", "show once a second what a run is doing");
   add_input(command, options->session, options->output);
   add_number(command, "-n,--count", options->count, NumberRange<unsigned>{1u, 1000000u, "number from 1 to 1000000"},
              "COUNT", "stop after N updates");

@@ -156,29 +156,29 @@ const char* explain_fault_exit(int status) {
     case 2:
       return "no context could be created on GPU 0";
     case 3:
-      return "the driver did not take the test kernel";
+      return "the driver refused the test kernel";
     case 4:
-      return "a capture did not survive beside the recording";
+      return "a graph capture failed beside the recorder";
     case 5:
       return "the planted fault raised no error";
     default:
-      return "the test program did not come to its end";
+      return "the test program did not finish";
   }
 }
 
 const char* remedy_of_fault_exit(int status) {
   switch (WIFEXITED(status) ? WEXITSTATUS(status) : -1) {
     case 2:
-      return "see that nvidia-smi shows GPU 0 and that it has free memory and takes more than one process";
+      return "check that nvidia-smi shows GPU 0, and that it has free memory and allows more than one process";
     case 3:
-      return "the kernel needs compute capability 5.0: update the driver, or see that nvidia-smi shows such a GPU";
+      return "the kernel needs compute capability 5.0: update the driver, or check that nvidia-smi shows such a GPU";
     case 4:
       return "send the output of cudadiag doctor with a bug report";
     case 5:
       return "a GPU faults at a store through a null pointer; one that is simulated, or a driver in place of "
              "NVIDIA's, may not: prove it on a machine with the GPU";
     default:
-      return "run cudadiag run -- cudadiag doctor-child fault, and send what it says with a bug report";
+      return "run cudadiag run -- cudadiag doctor-child fault, and send its output with a bug report";
   }
 }
 
@@ -209,7 +209,7 @@ void prove_recording(const fs::path& scratch, std::vector<Proof>& proofs) {
     proofs.push_back({"recording", explain_fault_exit(child.status), remedy_of_fault_exit(child.status)});
     return;
   }
-  proofs.push_back({"captures", "a capture survives beside the recording", ""});
+  proofs.push_back({"captures", "a graph capture works beside the recorder", ""});
   const auto sessions = session::sessions_in(scratch);
   if (sessions.empty()) {
     proofs.push_back({"recording", "no session was written", "see the messages of cudadiag run"});
@@ -233,7 +233,7 @@ void prove_core_dump(const fs::path& scratch, std::vector<Proof>& proofs) {
     const std::string why = explain_fault_exit(child.status);
     const bool named =
         std::any_of(proofs.begin(), proofs.end(), [&](const Proof& proof) { return proof.found == why; });
-    proofs.push_back({"core dumps", "none was to be expected: " + why, named ? "" : remedy_of_fault_exit(child.status),
+    proofs.push_back({"core dumps", "none is expected: " + why, named ? "" : remedy_of_fault_exit(child.status),
                       named ? Proof::Outcome::not_known : Proof::Outcome::problem});
   } else {
     proofs.push_back({"core dumps", "no GPU core dump appeared",
@@ -258,13 +258,13 @@ DriverReport ask_driver() {
     if (key == "version") report.version = value;
     if (key == "gpu") report.gpus.push_back(value);
   }
-  if (report.version.empty() && report.problem.empty()) report.problem = "the driver crashed while it was asked";
+  if (report.version.empty() && report.problem.empty()) report.problem = "the driver crashed when it was asked";
   return report;
 }
 
 CuptiReport ask_recorder() {
   CuptiReport report;
-  report.problem = "a recording to try it with could not be made";
+  report.problem = "the recording for this check could not be made";
   const fs::path scratch = scratch_folder();
   if (scratch.empty()) return report;
   run_self({"run", "-q", "--rerun=never", "-o", scratch.string(), "--", "/proc/self/exe", "doctor-child", "driver"},

@@ -61,7 +61,7 @@ bool is_none(const std::string& given) { return given == "--"; }
 CLI::Validator some_text(const std::string& type) {
   return {[type](const std::string& given) -> std::string {
             if (is_none(given)) return "the " + type + " is missing";
-            return given.empty() ? '"' + given + "\" is no " + type : "";
+            return given.empty() ? '"' + given + "\" is not a " + type : "";
           },
           ""};
 }
@@ -248,7 +248,7 @@ CLI::Validator a_writable_file() {
   return {[](const std::string& given) -> std::string {
             const std::filesystem::path file(given);
             std::error_code error;
-            if (given == "-") return "standard output is the command's own: name a file";
+            if (given == "-") return "standard output belongs to the command: name a file";
             if (std::filesystem::is_directory(file, error)) return given + " is a folder";
             if (std::filesystem::exists(file, error)) {
               return ::access(file.c_str(), W_OK) == 0 ? "" : given + " cannot be written";

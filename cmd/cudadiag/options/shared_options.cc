@@ -28,7 +28,7 @@ void name_page(CLI::App* command, const std::string& example) {
 
 CLI::Option* add_verbosity(CLI::App* command, report::Verbosity& verbosity) {
   auto* quiet = command->add_flag_callback(
-      "-q,--quiet", [&] { verbosity = report::Verbosity::quiet; }, "one line a failure");
+      "-q,--quiet", [&] { verbosity = report::Verbosity::quiet; }, "one line for each failure");
   command
       ->add_flag_callback(
           "-v,--verbose", [&] { verbosity = report::Verbosity::verbose; }, "everything that is known")
@@ -42,7 +42,7 @@ void add_recording(CLI::App* command, wire::RecordOptions& record) {
   add_word(command, "--markers", record.markers, markers, "completion markers");
   const Words<wire::WatchBy> watch_by = {
       {"auto", wire::WatchBy::automatic}, {"cupti", wire::WatchBy::cupti}, {"hooks", wire::WatchBy::hooks}};
-  add_word(command, "--watch-by", record.watch_by, watch_by, "how calls are seen");
+  add_word(command, "--watch-by", record.watch_by, watch_by, "how calls are observed");
   command->add_flag_callback(
       "--no-python-stacks", [&] { record.python_stacks = false; }, "record no Python stacks");
   command->add_flag_callback(

@@ -52,7 +52,7 @@ std::string purpose(const RerunSpec& spec) {
     case PassKind::memory:
       return "asks PyTorch's allocator";
     case PassKind::races:
-      return "looks who uses the racing memory";
+      return "looks for what uses the racing memory";
     case PassKind::origin:
       return "traces where the bad value came from";
     default:
@@ -89,7 +89,7 @@ std::string why_no_hang_dump(const RerunEnded& rerun) {
   if (rerun.interrupted) return "the rerun was interrupted";
   if (rerun.dump_asked) return "the driver was asked for one and wrote none";
   return !rerun.pass().cut_short
-             ? "the program ended before one could be asked for"
+             ? "the program ended before one could be requested"
              : "no process could be asked for one: only NVIDIA's driver takes such requests, for work on a GPU";
 }
 
@@ -123,7 +123,7 @@ std::string sentence(const supervise::RerunObstacle& obstacle) {
     case Kind::used_network:
       return obstacle.detail;
     case Kind::still_running:
-      return "process " + std::to_string(obstacle.number) + " of it still runs";
+      return "its process " + std::to_string(obstacle.number) + " still runs";
     case Kind::wrote_to_disk:
       return "it wrote to a disk";
     case Kind::removed_file:
@@ -138,8 +138,8 @@ std::string sentence(const supervise::RerunObstacle& obstacle) {
 
 std::string sentence(supervise::NoCrossCheck obstacle) {
   return obstacle == supervise::NoCrossCheck::asked_already
-             ? "cuda-gdb was asked about its GPU core dump already"
-             : "there is no GPU core dump in the session that cuda-gdb could be asked about";
+             ? "cuda-gdb has already been asked about its GPU core dump"
+             : "the session has no GPU core dump that cuda-gdb could be asked about";
 }
 
 void RerunSpeech::begins(const RerunSpec& spec, std::size_t number) {
@@ -159,7 +159,7 @@ void RerunSpeech::runs(const RerunSpec& spec, std::optional<std::uint64_t> opera
 void RerunSpeech::ended(const RerunEnded& rerun) {
   if (after_each_) after_each_(rerun.analysis);
   if (is_for_hang(rerun.spec) && rerun.pass().dump.empty()) {
-    return say(fmt::format("no GPU core dump came, after {}: {}", diagnose::duration(rerun.pass().seconds),
+    return say(fmt::format("no GPU core dump was written after {}: {}", diagnose::duration(rerun.pass().seconds),
                            why_no_hang_dump(rerun)));
   }
   if (!tells_passes_) return;
@@ -177,11 +177,11 @@ void RerunSpeech::cannot(const RerunProblem& problem) {
   using Kind = RerunProblem::Kind;
   switch (problem.kind) {
     case Kind::impossible:
-      return say("the rerun was not possible: " + problem.failure.what);
+      return say("the rerun failed to start: " + problem.failure.what);
     case Kind::not_stored:
       return say(problem.failure);
     case Kind::cannot_end:
-      return say("process " + std::to_string(problem.pid) + " of the rerun could not be ended; end it yourself");
+      return say("process " + std::to_string(problem.pid) + " of the rerun could not be killed; kill it yourself");
     case Kind::debugger_asked_already:
       return say(sentence(supervise::NoCrossCheck::asked_already));
     case Kind::no_dump_to_check:

@@ -39,7 +39,7 @@ RunReport::RunReport(supervise::Recording& recording, const RunOptions& options)
 
 void RunReport::tell(const supervise::Stored& stored) const {
   for (const base::Error& given_up : stored.given_up) say(given_up);
-  if (stored.loss) say("the session is not whole: " + stored.loss->what + "; " + stored.loss->hint);
+  if (stored.loss) say("the session is incomplete: " + stored.loss->what + "; " + stored.loss->hint);
 }
 
 void RunReport::tell(diagnose::Diagnosis report) {
@@ -182,7 +182,7 @@ void RunReport::tell_removed() const {
   const std::string which =
       removed.size() == 1 ? fmt::format("1 old session ({})", removed.front())
                           : fmt::format("{} old sessions ({} to {})", removed.size(), removed.back(), removed.front());
-  say(fmt::format("removed {}: {} keeps the newest {}, {} GB at most; cudadiag keep SESSION excepts one", which,
+  say(fmt::format("removed {}: {} keeps the newest {}, {} GB at most; to protect one: cudadiag keep SESSION", which,
                   diagnose::shell_word(recording_.writer()->root().folder.string()), keep.sessions,
                   keep.bytes / 1'000'000'000));
 }

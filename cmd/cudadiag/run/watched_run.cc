@@ -44,7 +44,7 @@ void advise_on_remote_commands(const std::string& program) {
   const std::string name = std::filesystem::path(program).filename().string();
   for (const char* remote : {"docker", "podman", "kubectl", "ssh", "srun", "apptainer", "singularity"}) {
     if (name != remote) continue;
-    say(name + " starts the program elsewhere, where this recording may not reach; start cudadiag inside instead: " +
+    say(name + " starts the program elsewhere, where this recording may not reach; start cudadiag there instead: " +
         name + " … cudadiag run -- COMMAND, or set there what cudadiag env prints");
   }
 }
@@ -186,7 +186,7 @@ class WatchedRun {
     RunSpeech speech(recording_, *report_, options_);
     if ((options_.hang_after || options_.hang_report) && recording_.arena() == nullptr) {
       say(std::string(options_.hang_after ? "--hang-after" : "--hang-report") +
-          " does nothing here, as there is no memory to watch the program by");
+          " does nothing here: there is no shared memory to watch the program through");
     } else if (options_.hang_report) {
       stalls_.emplace(*recording_.arena(), *options_.hang_report);
     }
@@ -199,7 +199,7 @@ class WatchedRun {
   std::unique_ptr<supervise::RaceWatch> watch_races() {
     if (!options_.recording.record.races) return nullptr;
     if (recording_.arena() == nullptr) {
-      say("races cannot be looked for: there is no memory for the recording that this program could read meanwhile");
+      say("cannot look for races: there is no shared memory for the recording");
       return nullptr;
     }
     const std::filesystem::path folder = recording_.writer() == nullptr ? "" : recording_.writer()->pass_folder();
@@ -211,7 +211,7 @@ class WatchedRun {
   std::unique_ptr<supervise::FullLog> keep_full_log() {
     if (!options_.recording.full_log) return nullptr;
     if (recording_.arena() == nullptr || recording_.writer() == nullptr) {
-      say("--full-log does nothing here, as there is no memory or no folder for the recording");
+      say("--full-log does nothing here: there is no shared memory, or no folder, for the recording");
       return nullptr;
     }
     return std::make_unique<supervise::FullLog>(*recording_.arena(), recording_.writer()->pass_folder());

@@ -20,7 +20,7 @@ using supervise::LiveRun;
 std::string still_there(const session::LivePlace& place) {
   std::string pids;
   for (const std::uint32_t pid : session::holders_of(place)) pids += (pids.empty() ? "" : ", ") + std::to_string(pid);
-  return pids.empty() ? "" : "; of its program still there, unwatched: pid " + pids;
+  return pids.empty() ? "" : "; its program still runs, unwatched: pid " + pids;
 }
 
 base::Error failure_of(const supervise::KilledRun& run) {
@@ -28,7 +28,7 @@ base::Error failure_of(const supervise::KilledRun& run) {
   return {"the run of " + run.folder.string() + " was not finished: its cudadiag run was killed" +
               (lost ? ", and what it had recorded is lost" : "") + still_there(run.place),
           lost ? "cudadiag list shows the other sessions"
-               : "what it had written until then: cudadiag report " + diagnose::shell_word(run.folder.string())};
+               : "for what it had written until then: cudadiag report " + diagnose::shell_word(run.folder.string())};
 }
 
 void tell_newer_run(const std::vector<session::Root>& roots, const base::Result<fs::path>& shown) {
@@ -90,7 +90,7 @@ base::Result<LiveRun> choose_run(const std::optional<std::string>& output, const
   const auto& failure = std::get<base::Error>(found);
   if (!means_latest(wanted) || session::obstacle_to_reading(roots)) return failure;
   return base::Error{"no run is in progress here, and there is no session",
-                     "start one with cudadiag run -- COMMAND; with -o FOLDER there, give the same here"};
+                     "start one with cudadiag run -- COMMAND; if that had -o FOLDER, give the same here"};
 }
 
 }  // namespace cudadiag::command

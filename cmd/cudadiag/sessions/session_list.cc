@@ -43,8 +43,8 @@ void find_command(const session::Manifest& manifest, ListedSession& listed) {
     return;
   }
   const session::Unrecorded left = session::unrecorded_in(path / session::kRecordFolder);
-  listed.why_no_command = "command not known: " +
-                          (left.processes > 0 ? session::nothing_recorded_of(left).what : session::why_unused(path));
+  listed.why_no_command =
+      "unknown command: " + (left.processes > 0 ? session::nothing_recorded_of(left).what : session::why_unused(path));
 }
 
 std::string age_text(long long seconds) {

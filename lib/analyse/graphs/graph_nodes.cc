@@ -208,11 +208,11 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
                                     nodes.able.front() + 1));
   } else if (nodes.able.size() == 1) {
     failure.kind = Kind::graph_node;
-    failure.because.add("of that graph only one node can raise this error");
+    failure.because.add("only one node of that graph can raise this error");
   } else if (nodes.groups.size() == 1) {
     failure.kind = Kind::graph_node;
     failure.grade = std::max(failure.grade, Grade::inferred);
-    failure.because.add(fmt::format("all {} nodes of that graph are of one line", nodes.able.size()));
+    failure.because.add(fmt::format("all {} nodes of that graph come from one line", nodes.able.size()));
   } else if (checking == 1) {
     failure.kind = Kind::graph_node;
     failure.grade = std::max(failure.grade, Grade::inferred);

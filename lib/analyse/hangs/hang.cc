@@ -48,7 +48,7 @@ std::string because_one(const UnfinishedStream& stream) {
           : fmt::format("the first {} of {} {} finished",
                         stream.completed == 1 ? "operation" : fmt::format("{} operations", stream.completed), name,
                         stream.completed == 1 ? "has" : "have");
-  return fmt::format("{}, operation {} has not, and the stream can be at no other one", finished,
+  return fmt::format("{}, operation {} has not, and it is the only one that the stream can be at", finished,
                      stream.candidates.front()->ordinal);
 }
 
@@ -59,8 +59,8 @@ std::string because_several(std::size_t operations, const std::vector<const Unfi
   if (streams.size() > 1) text += fmt::format(" on {} streams", streams.size());
   const bool may_wait = std::any_of(streams.begin(), streams.end(),
                                     [](const UnfinishedStream* stream) { return stream->may_wait_for_stream(); });
-  text +=
-      may_wait ? " can be the one, as streams may wait for each other" : " can be the one, as no marker separates them";
+  text += may_wait ? " can be the unfinished one, because streams may wait for each other"
+                   : " can be the unfinished one, because no marker separates them";
   if (operations > kMost) text += fmt::format("; {} of them are not listed", operations - kMost);
   if (missing > 0) text += fmt::format("; the records of {} of them are lost", missing);
   return text;
@@ -72,8 +72,8 @@ std::string because(const StreamWait* wait) {
     case StreamWait::For::stream:
       return "it waits for another stream";
     case StreamWait::For::value:
-      return wait->write == nullptr ? "it waits for a value that no stream has a write of queued"
-                                    : "it waits for a value whose write is queued and has not been done";
+      return wait->write == nullptr ? "it waits for a value, and no stream has a write of it queued"
+                                    : "it waits for a value whose write is queued but not done";
     case StreamWait::For::semaphore:
       return "it waits for an external semaphore";
   }

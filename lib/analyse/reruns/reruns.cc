@@ -112,7 +112,7 @@ void add_notes(const std::vector<Process>& processes, const session::Pass& pass,
     if (pass.values && hook_never_ran(process.record)) {
       notes.push_back(
           {NoteCode::python_hook_off, fmt::format("rerun {}: no values were taken: the main thread of process {} did "
-                                                  "not come back to the interpreter after CUDA was initialised",
+                                                  "not return to the interpreter after CUDA was initialised",
                                                   number, process.pid)});
     }
   }
@@ -184,7 +184,7 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
     const Key site = SiteKeys(failure.process->record).of_site(kept.front().operation->site);
     const std::string which = other_way ? kSomeCall : which_call(kept, failure.unlisted == 0, site, again);
     failure.because = fmt::format("{}in a rerun, {} ran alone on the GPU and failed{}", those, which, error);
-    if (other_way) failure.because.add("libraries went another way to it there");
+    if (other_way) failure.because.add("libraries reached it by another path there");
   } else if (!again.unproven.empty()) {
     failure.because = fmt::format("{}in a rerun the same operation failed while cudadiag waited for it, but {}", those,
                                   again.unproven);

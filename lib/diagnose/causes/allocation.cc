@@ -72,7 +72,7 @@ const std::vector<Rule>& allocation_rules() {
        .when = sized,
        .texts = {"{call} was asked for {size} of managed memory: often caused by more than device and host have "
                  "together, or, where the device cannot page, than the device has"},
-       .fix = {"ask for less at once, free what is no longer used, and check the container's memory limit"},
+       .fix = {"allocate less at once, free what is no longer used, and check the container's memory limit"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-memory-programming"},
       {.id = "allocator-limit",
        .sure = Sure::often,
@@ -112,7 +112,7 @@ const std::vector<Rule>& allocation_rules() {
        .calls = kAllocating,
        .when = sized,
        .texts = {"{call} was asked for {size}, and the device did not have that much free"},
-       .fix = {"ask for less at once, free what is no longer used, and see with nvidia-smi who else holds memory"},
+       .fix = {"allocate less at once, free what is no longer used, and check with nvidia-smi what else holds memory"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "no-memory-for-the-context",
        .sure = Sure::often,

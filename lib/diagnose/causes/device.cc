@@ -171,7 +171,7 @@ const std::vector<Rule>& device_rules() {
       {.id = "invalid-symbol",
        .codes = {13},
        .when = refused,
-       .texts = {"{call} was given something that is not a __device__ or __constant__ variable of a loaded module"},
+       .texts = {"{call} got a symbol that is not a __device__ or __constant__ variable of a loaded module"},
        .fix =
            {"pass the variable itself, not its name or host address; it must be in the same library as the call, built "
             "for this GPU"},

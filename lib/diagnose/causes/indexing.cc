@@ -124,7 +124,7 @@ const std::vector<Rule>& indexing_rules() {
        .assertions = kLabelAssertions,
        .kernels = kLabelKernels,
        .when = label,
-       .texts = {"{argument}{at} = {value} is not a label: {bound} classes are 0 to {last}, and not ignore_index",
+       .texts = {"{argument}{at} = {value} is not a label: {bound} classes are 0 to {last}, and it is not ignore_index",
                  "a label is none of the classes: C classes are numbered 0 to C-1, and only ignore_index (-100 unless "
                  "given) may lie outside"},
        .fix = {"compare the loss's target.min() and target.max() with the model's number of classes; labels that count "

@@ -77,7 +77,7 @@ const std::vector<Rule>& kernel_rules() {
        .codes = {715, 718},
        .when = misread,
        .texts =
-           {"a GPU thread ran into something that is not code: often caused by an index past the end of shared memory, "
+           {"a GPU thread executed something that is not code: often caused by an index past the end of shared memory, "
             "a function pointer that was taken on the host, or a write over the stack"},
        .fix = {"compare the largest index into shared memory with its size",
                "take device function pointers on the device (a __device__ variable, copied with "

@@ -117,11 +117,11 @@ class Search {
       }
     }
     if (node == "PyNode" || operators_known || launches_nothing(node)) {
-      because = "what was launched under its node's number is other operators'";
+      because = "the launches with its node's number belong to other operators";
       return std::nullopt;
     }
     if (several) {
-      because = "several lines launched under its node's number";
+      because = "the launches with its node's number come from several lines";
       return std::nullopt;
     }
     if (!first && because.empty()) because = "no line of yours launched when its node was made";

@@ -233,9 +233,9 @@ class RaceBuilder {
   const char* doubt(const ResolvedAccess& first, const ResolvedAccess& second) const {
     if (from_.uncertain) return "no recorded call orders them";
     if (first.mode == RaceMode::write || second.mode == RaceMode::write) {
-      return "nothing orders them, but one of them may have been given the address to count from, or as an end";
+      return "nothing orders them, but one of them may use the address only as a base or an end";
     }
-    return alters(first) || alters(second) ? "nothing orders them, but both may do what they do atomically"
+    return alters(first) || alters(second) ? "nothing orders them, but both may be atomic"
                                            : "nothing orders them, but neither is known to write";
   }
 
@@ -324,8 +324,8 @@ std::string unjudged_text(const session::Races& races, std::uint64_t settled) {
   pairs -= std::min(pairs, settled);
   if (pairs == 0) return "";
   const std::string text = fmt::format(
-      "{} unordered pair{} of kernels on the same memory {} not reported, as it is not "
-      "known whether one of them writes, or where",
+      "{} unordered pair{} of kernels on the same memory {} not reported, because it is "
+      "not known whether one of them writes, or where",
       thousands(pairs), pairs == 1 ? "" : "s", pairs == 1 ? "is" : "are");
   if (!races.kernels.disassembler) {
     return text +

@@ -247,7 +247,7 @@ class Matching {
     // With an invalid PC, the PC itself is wrong.
     const bool foreign = failure.mangled.empty() && failure.function.empty() && failure.exception != "Warp Invalid PC";
     if (foreign) first->foreign_exception = failure.exception;
-    report_.notes.push_back({analyse::NoteCode::device_disagrees, text + "; it is not taken for the finding's"});
+    report_.notes.push_back({analyse::NoteCode::device_disagrees, text + "; it is not used for this finding"});
   }
 
   static Device device_of(const DeviceFailure& failure) {

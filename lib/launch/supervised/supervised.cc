@@ -69,7 +69,7 @@ std::variant<Supervised, SpawnFailure> Supervised::spawn(const std::vector<std::
   if (found.path.empty()) return spawn_failure(command.front(), found.error);
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return spawn_failure(command.front(), errno, "no socket to its supervisor can be made");
+    return spawn_failure(command.front(), errno, "cannot create a socket to its supervisor");
   }
   base::FileDescriptor ours(ends[0]), theirs(ends[1]);
   // If the supervisor is killed, its children become children of this process.

@@ -95,7 +95,7 @@ class Plugin:
         if finding["cause"]:
             lines.append("Why  " + finding["cause"]["text"])
         lines += ["Fix  " + fix for fix in finding["fix"]]
-        lines.append(f"All of it: cudadiag report -v {self.session}")
+        lines.append(f"Everything: cudadiag report -v {self.session}")
         return headline, "\n".join(lines)
 
     # Tests in a fresh process

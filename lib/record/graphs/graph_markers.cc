@@ -121,8 +121,8 @@ AddedMarkers GraphMarkers::add(CUgraph graph, bool for_device, GraphWords words)
   }
   if (!can_be_marked) {
     note_once(kLeftOut,
-              "a graph allocates, branches, is launched from the device or overlaps its kernels: which of "
-              "its nodes finish was not watched");
+              "a graph allocates, branches, is launched from the device or overlaps its kernels: its nodes "
+              "were not watched");
     return {};
   }
   // An update that does not fit fails whether its nodes are marked or not.

@@ -86,7 +86,7 @@ SiteCall SiteFinder::enter(ThreadState& thread, std::uint32_t id, Kind kind, CUf
                     std::uint64_t{id} << 8 | static_cast<std::uint64_t>(kind)) |
       1;
   const auto still_matches = [&](const SiteCache::Entry& entry) {
-    return !native || native_.stands(entry, thread, frame);
+    return !native || native_.still_matches(entry, thread, frame);
   };
   const SiteCache::Entry* entry = can_cache ? thread.sites.find(key, still_matches) : nullptr;
   if (entry != nullptr) [[likely]]

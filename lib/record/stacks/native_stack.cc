@@ -80,7 +80,7 @@ void NativeStacks::stop_at(std::uintptr_t begin, std::uintptr_t end) {
   stop_end_ = end;
 }
 
-bool NativeStacks::stands(const SiteCache::Entry& entry, ThreadState& thread, std::uintptr_t stack_pointer) {
+bool NativeStacks::still_matches(const SiteCache::Entry& entry, ThreadState& thread, std::uintptr_t stack_pointer) {
   const StackShape& shape = thread.shapes.shapes[entry.shape];
   return static_cast<std::uint32_t>(shape.key) == entry.shape_key &&
          (thread.stack.has(stack_pointer) || change_stack(thread, stack_pointer)) &&

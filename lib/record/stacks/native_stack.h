@@ -34,7 +34,7 @@ class NativeStacks {
   std::uint32_t current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt, bool python, bool closes,
                         Recognition& recognition);
   // Whether the present stack is again the one of the entry's site.
-  [[gnu::hot]] bool stands(const SiteCache::Entry& entry, ThreadState& thread, std::uintptr_t stack_pointer);
+  [[gnu::hot]] bool still_matches(const SiteCache::Entry& entry, ThreadState& thread, std::uintptr_t stack_pointer);
 
  private:
   // Whether another library lies where this one lay: then code has been unloaded.

@@ -98,7 +98,7 @@ class Story:
 
     def issues(self, step, stream, also=(), **more):
         """In a stream: behind what was issued to it, and behind all that the host has seen. The legacy stream waits for
-        all blocking ones, and they for it; what was destroyed while it worked is not said to be one of them."""
+        all blocking ones, and they for it; what was destroyed while it was working is not said to be one of them."""
         edges = [(self.host, SURE), (self.last.get(stream), SURE), *also]
         if stream == LEGACY:
             edges += [(number, SURE) for number in self.tails(self.blocking - self.gone)]

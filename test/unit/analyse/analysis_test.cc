@@ -94,9 +94,10 @@ TEST_CASE("so does a process that went on after its command, if it had given the
   process.record.operations_issued = 1;
   const Analysis working = cudadiag::analyse::analyse(session);
   CHECK(working.verdict == Verdict::inconclusive);
-  CHECK(working.notes.front().text ==
-        "process 4711 continues after the command has ended, and is no longer watched; to see it to its end, let the "
-        "command wait for it");
+  CHECK(
+      working.notes.front().text ==
+      "process 4711 continues after the command has ended, and is no longer watched; to watch it to its end, make the "
+      "command wait for it");
   process.record.state = wire::area::State::finished;  // between two looks
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
   session.processes.push_back(frozen_process(4712, 0));
@@ -155,14 +156,13 @@ TEST_CASE("an unrelated crash is named as such") {
   const Analysis analysis = cudadiag::analyse::analyse(session);
   CHECK(analysis.verdict == Verdict::no_cuda_failure);
   REQUIRE(note(analysis, "unrelated-end"));
-  CHECK(note(analysis, "unrelated-end")->text ==
-        "the target ended with status 3 and no CUDA call that was watched had failed");
+  CHECK(note(analysis, "unrelated-end")->text == "the target ended with status 3 and no watched CUDA call had failed");
   session::FailedCall asked;
   asked.code = 500;
   asked.call = "cuModuleGetFunction";
   session.processes[0].record.errors.push_back(asked);
   CHECK(note(cudadiag::analyse::analyse(session), "unrelated-end")->text ==
-        "the target ended with status 3 and no CUDA call that was watched had failed but those whose error is an "
+        "the target ended with status 3 and no watched CUDA call had failed but those whose error is an "
         "answer");
   session.manifest.passes.front().cut_short = session::CutShort::first_race;
   CHECK(!note(cudadiag::analyse::analyse(session), "unrelated-end"));
@@ -188,7 +188,7 @@ TEST_CASE("so does one that crashed at work, or of which nobody saw how it ended
   session.processes[0].end.reset();
   session.manifest.passes.emplace_back().end = {124, std::nullopt};
   CHECK(note(cudadiag::analyse::analyse(session), "killed-at-work")
-            ->text.starts_with("process 4711 ended, nobody saw how, with 2 operations pending"));
+            ->text.starts_with("process 4711 ended (how is not known) with 2 operations pending"));
   session.manifest.passes[0].end = {0, std::nullopt};
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
 }
@@ -214,9 +214,9 @@ TEST_CASE("nor does the end of one that was at work when another one had ended b
   };
   CHECK(text() ==
         "process 4711 was ended by signal 15 with 2 operations pending, after process 4712 had ended with status 1 "
-        "while it worked");
+        "while it was working");
   session.processes[0].end.reset();
-  CHECK(text().starts_with("process 4711 ended, nobody saw how, with 2 operations"));
+  CHECK(text().starts_with("process 4711 ended (how is not known) with 2 operations"));
   session.processes[0].end = {std::nullopt, SIGSEGV};  // nobody else's doing
   CHECK(text().empty());
   session.processes[0].end.reset();

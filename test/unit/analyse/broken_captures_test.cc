@@ -184,7 +184,7 @@ TEST_CASE("what broke the capture is not known: the first call that found it bro
   const Failure failure = calls.only(1, 2, 4);
   CHECK(failure.grade == Grade::inferred);
   CHECK(failure.because ==
-        "the capture was broken before this call, by one that is not known: it was not watched, or "
+        "an unknown call had broken the capture before this one: it was not watched, or "
         "returned no error, and the program ended with status 1 afterwards");
 }
 
@@ -216,7 +216,7 @@ TEST_CASE("a broken capture that nobody asked about is one finding, at the call 
   CHECK(failure.grade == Grade::suspected);
   CHECK(failure.because ==
         "cudaMalloc itself returned it and broke the capture, so that cudaStreamEndCapture returned "
-        "901, and nothing asked for the error");
+        "901, and nothing checked for the error");
 }
 
 TEST_CASE("who handled the breaking call does not answer for the thread whose capture it was") {

@@ -93,8 +93,8 @@ TEST_CASE("a failed launch that nothing looked at is suspected, once per place")
   CHECK(findings.failures[0].kind == Kind::unchecked_error);
   CHECK(findings.failures[0].grade == Grade::suspected);
   CHECK(findings.failures[0].because ==
-        "the call failed, and its thread continued without asking for the last error; whether the program checked the "
-        "result is not known; it failed 4 times");
+        "the call failed, and its thread continued without asking for the last error; it is not known whether the "
+        "program checked what the call returned; it failed 4 times");
   CHECK(findings.failures[0].reported == &calls.process.record.errors[0]);
 }
 
@@ -112,7 +112,8 @@ TEST_CASE("a direct driver call gives its error to the caller: only launches are
   calls.fail("cuLaunchKernel", 1, wire::error::kLaunch);
   const auto findings = calls.after(0);
   REQUIRE(findings.failures.size() == 1);
-  CHECK(findings.failures[0].because == "the call failed, and whether the program checked the result is not known");
+  CHECK(findings.failures[0].because ==
+        "the call failed; it is not known whether the program checked what it returned");
 }
 
 TEST_CASE("of a bad end with several failed calls behind it the first leads, and none is proven") {
@@ -124,7 +125,7 @@ TEST_CASE("of a bad end with several failed calls behind it the first leads, and
   CHECK(findings.failures[0].code == 1);
   for (const Failure& failure : findings.failures) CHECK(failure.grade == Grade::inferred);
   CHECK(findings.failures[1].because.text().ends_with(
-      "; an earlier call of its thread had failed, too, and for which of them it ended is not known"));
+      "; an earlier call of its thread had failed, too, and it is not known which of them ended the program"));
 }
 
 TEST_CASE("of a call that failed several times before a bad end there is one finding") {
@@ -223,10 +224,10 @@ TEST_CASE("another thread's failing call after which the main thread went on may
   };
   REQUIRE(findings().failures.size() == 1);
   CHECK(findings().failures[0].grade == Grade::suspected);
-  CHECK(findings().failures[0].because.text().ends_with("; its main thread had gone on in between"));
+  CHECK(findings().failures[0].because.text().ends_with("; its main thread had continued in between"));
   const auto crashed = failed_calls(calls.process, ending({std::nullopt, 6}));
   CHECK(crashed.failures.at(0).grade == Grade::inferred);
-  CHECK(crashed.failures.at(0).because.text().ends_with("; other threads had gone on in between"));
+  CHECK(crashed.failures.at(0).because.text().ends_with("; other threads had continued in between"));
   SUBCASE("a call of the main thread failed since") {
     session::FailedCall& other = calls.fail("cuMemcpyHtoD_v2", 1, wire::error::kLookedAt);
     other.tid = 7;
@@ -255,7 +256,7 @@ TEST_CASE("what another thread than the main one did since may be why the progra
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);  // its own
   later.thread = 1;
   CHECK(calls.after(1).failures.at(0).grade == Grade::inferred);
-  CHECK(calls.after(1).failures.at(0).because.text().ends_with("afterwards; other threads had gone on in between"));
+  CHECK(calls.after(1).failures.at(0).because.text().ends_with("afterwards; other threads had continued in between"));
   record.pid = 1;
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
   record.pid = 7;
@@ -268,7 +269,7 @@ TEST_CASE("what a thread had asked for before and lived with may not be why the 
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt | wire::error::kAskedBefore, "cudaMalloc");
   const Failure failure = calls.after(1).failures.at(0);
   CHECK(failure.grade == Grade::inferred);
-  CHECK(failure.because.text().ends_with("; its thread had asked for it before, and had gone on"));
+  CHECK(failure.because.text().ends_with("; its thread had asked for it before, and had continued"));
 }
 
 TEST_CASE("a Python program that ends with a status of its own choice may have dealt with the error") {
@@ -294,7 +295,7 @@ TEST_CASE("a thread that was given memory afterwards may have dealt with being r
   memory.made = 5;
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
   memory.made = 15;
-  CHECK(calls.after(1).failures.at(0).because.text().ends_with("; it was given memory in between"));
+  CHECK(calls.after(1).failures.at(0).because.text().ends_with("; it got memory in between"));
   CHECK(calls.after(1).failures.at(0).grade == Grade::suspected);
   CHECK(failed_calls(calls.process, ending({std::nullopt, 11})).failures.at(0).grade == Grade::suspected);
   memory.thread = 1;
@@ -327,7 +328,7 @@ TEST_CASE("of calls that were dealt with nobody says that the program went on wh
   Ending end = ending({0, std::nullopt});
   end.of_process = false;
   CHECK(failed_calls(calls.process, end).notes.at(0).text ==
-        "1 call of cudaMalloc returned out of memory (2); how this process of the program ended is not known");
+        "1 call of cudaMalloc returned out of memory (2); it is not known how this process ended");
   calls.process.record.errors[0].flags |= wire::error::kThenWorked;
   CHECK(failed_calls(calls.process, end).notes.at(0).text.ends_with("and the program continued"));
 }
@@ -518,8 +519,8 @@ TEST_CASE("a function that is not there, where nothing is known to have come aft
   CHECK(findings.failures[0].kind == Kind::sync_error);
   CHECK(findings.failures[0].grade == Grade::suspected);
   CHECK(findings.failures[0].because ==
-        "the call itself returned it, it is the last that is known of the program, and the program ended with status 4 "
-        "afterwards; programs also ask for functions that need not be there");
+        "the call itself returned it, no later call of the program is known, and the program ended with status 4 "
+        "afterwards; programs also look up functions that may be missing");
   CHECK(calls.after(0).failures.empty());
   CHECK(failed_calls(calls.process, ending({std::nullopt, SIGKILL})).failures.empty());
 

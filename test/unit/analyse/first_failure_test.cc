@@ -221,7 +221,7 @@ TEST_CASE("where the record of a stream's first unfinished operation is lost, no
   const auto failure = first_failure(picture.process);
   CHECK(failure->candidates.empty());
   CHECK(failure->grade == Grade::suspected);
-  CHECK(failure->because == "of the operations that may have been running, the records of likely ones are lost");
+  CHECK(failure->because == "the records of likely operations that may have been running are lost");
 }
 
 TEST_CASE("no markers, MPS and dropped operations cap the grade") {
@@ -275,8 +275,7 @@ TEST_CASE("an error that only the look at exit found is told apart") {
   picture.process.record.errors[0].flags |= wire::error::kAtExit;
   CHECK(first_failure(picture.process)
             ->because.text()
-            .ends_with(
-                "; no call that was watched returned the error, it was found before the process or its context ended"));
+            .ends_with("; no watched call returned the error; it was found before the process or its context ended"));
 }
 
 TEST_CASE("a lost reporting call leaves all contexts in question") {

@@ -63,7 +63,7 @@ TEST_CASE("a wait for a context with two unfinished streams leaves open which on
   REQUIRE(failure);
   CHECK(failure->grade == Grade::inferred);
   CHECK(failure->candidates.size() == 3);
-  CHECK(failure->because == "3 operations on 2 streams can be the one, as no marker separates them");
+  CHECK(failure->because == "3 operations on 2 streams can be the unfinished one, because no marker separates them");
   CHECK(failure->hang->site == 1);
 }
 
@@ -102,7 +102,8 @@ TEST_CASE("what the legacy stream was given before may hold up a blocking stream
     REQUIRE(failure);
     CHECK(failure->grade == Grade::inferred);
     CHECK(failure->candidates.size() == 2);
-    CHECK(failure->because == "2 operations on 2 streams can be the one, as streams may wait for each other");
+    CHECK(failure->because ==
+          "2 operations on 2 streams can be the unfinished one, because streams may wait for each other");
   }
   SUBCASE("and a stream holds up the legacy one, which holds up another") {
     const auto third = run.stream(0);
@@ -191,7 +192,7 @@ TEST_CASE("operations whose records are lost count among those that can be the o
   REQUIRE(failure);
   CHECK(failure->candidates.size() == 2);
   CHECK(failure->because ==
-        "3 operations can be the one, as no marker separates them; the records of 1 of them are lost");
+        "3 operations can be the unfinished one, because no marker separates them; the records of 1 of them are lost");
 }
 
 TEST_CASE("a wait for an event whose recording is lost may wait for any stream") {

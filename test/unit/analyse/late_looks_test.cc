@@ -59,9 +59,10 @@ TEST_CASE("a call whose error was asked for late is what the program died of, an
   CHECK(findings.failures[0].grade == Grade::proven);
   CHECK(findings.failures[0].reported == calls.error(1));
   CHECK(findings.failures[0].noticed == calls.error(2));
-  CHECK(findings.failures[0].because ==
-        "the call itself returned it, cudaGetLastError did again after its thread had worked on, and the program ended "
-        "with status 1 afterwards");
+  CHECK(
+      findings.failures[0].because ==
+      "the call itself returned it, and so did cudaGetLastError after its thread had continued, and the program ended "
+      "with status 1 afterwards");
   CHECK(findings.notes.empty());
 }
 
@@ -104,10 +105,9 @@ TEST_CASE("an error that was asked for late, after which nothing more was done a
   CHECK(findings.failures[0].grade == Grade::suspected);
   CHECK(findings.failures[0].reported == calls.error(1));
   CHECK(findings.failures[0].noticed == calls.error(3));
-  CHECK(
-      findings.failures[0].because ==
-      "the call itself returned it, cudaGetLastError did again after its thread had worked on, and then it did nothing "
-      "more; it failed 2 times");
+  CHECK(findings.failures[0].because ==
+        "the call itself returned it, and so did cudaGetLastError after its thread had continued, and then did nothing "
+        "more; it failed 2 times");
 }
 
 TEST_CASE("calls of one line are one, though the runtime made two call sites of it and only some are remembered") {

@@ -253,7 +253,7 @@ TEST_CASE("ranks that go on for long after they differ are meant to") {
   }
 }
 
-TEST_CASE("what rings have lost is counted, and where the ranks part before that is not known") {
+TEST_CASE("what rings have lost is counted, and where the ranks diverge before that is not known") {
   Rank first(0), second(1);
   const auto one = first.line(0x10), two = second.line(0x10);
   first.call_many(one, 60);

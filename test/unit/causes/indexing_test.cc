@@ -89,7 +89,7 @@ TEST_CASE("labels") {
   CHECK(id_of(pytorch_assert("r >= 0", "Loss.cu")) == "failed-assertion");
 
   symptoms.arguments = {index_argument("target", 0, 12, 10, 2, {7}, 12)};
-  CHECK(text_of(symptoms) == "target[7] = 12 is not a label: 10 classes are 0 to 9, and not ignore_index");
+  CHECK(text_of(symptoms) == "target[7] = 12 is not a label: 10 classes are 0 to 9, and it is not ignore_index");
 
   SUBCASE("that count from one") {
     symptoms.arguments = {index_argument("target", 1, 10, 10, 6, {3}, 10)};
@@ -98,12 +98,12 @@ TEST_CASE("labels") {
   }
   SUBCASE("of which one is 0 do not count from one") {
     symptoms.arguments = {index_argument("target", 0, 10, 10, 6, {3}, 10)};
-    CHECK(text_of(symptoms) == "target[3] = 10 is not a label: 10 classes are 0 to 9, and not ignore_index");
+    CHECK(text_of(symptoms) == "target[3] = 10 is not a label: 10 classes are 0 to 9, and it is not ignore_index");
   }
   // For nll_loss(ignore_index=255): ignored labels are outside of the classes, and are not counted.
   SUBCASE("-100 is a bad label where another ignore_index was given") {
     symptoms.arguments = {index_argument("target", -100, 255, 10, 40, {0}, -100)};
-    CHECK(text_of(symptoms) == "target[0] = -100 is not a label: 10 classes are 0 to 9, and not ignore_index");
+    CHECK(text_of(symptoms) == "target[0] = -100 is not a label: 10 classes are 0 to 9, and it is not ignore_index");
   }
 }
 

@@ -108,7 +108,7 @@ TEST_CASE("what PyTorch's allocator said is told with its lines, and named fragm
         "PyTorch had reserved 20.0 MiB and allocated 12.0 MiB of it; the largest free piece was 5.0 MiB, the 2. time "
         "that "
         "it found none");
-  CHECK(lines[1] == "so much was free, in pieces that are too small: it is fragmented");
+  CHECK(lines[1] == "that much was free, but in pieces that are too small: it is fragmented");
   CHECK(lines[2] == "12.0 MiB in 3 tensors from a.py:7, f");
   CHECK(lines[3] ==
         "4.0 KiB kept alive by the OutOfMemoryError raised at a.py:9: leave its except block before trying again");
