@@ -1,0 +1,47 @@
+#include "options/first_word.h"
+
+#include <doctest/doctest.h>
+
+namespace {
+
+using cudadiag::command::with_help_at_the_end;
+using cudadiag::command::wrong_first_word;
+using Words = std::vector<std::string>;
+
+std::string refusal(const Words& words) {
+  CLI::App app;
+  app.add_subcommand("report", "");
+  app.add_subcommand("run", "");
+  app.add_subcommand("doctor-child", "")->group("");
+  return wrong_first_word(app, words);
+}
+
+}  // namespace
+
+TEST_CASE("a subcommand, a hidden one and the options of the whole are accepted") {
+  for (const char* word : {"run", "report", "doctor-child", "-h", "--help", "--version"}) {
+    CAPTURE(word);
+    CHECK(refusal({word}).empty());
+  }
+}
+
+TEST_CASE("a slip is corrected, and hidden commands are not offered") {
+  CHECK(refusal({"reprot"}).find("did you mean report?") != std::string::npos);
+  CHECK(refusal({"doctor-chidl"}).find("did you mean") == std::string::npos);
+}
+
+TEST_CASE("a program in the place of a subcommand gets the command that runs it") {
+  CHECK(refusal({"ls", "-l"}) == "no such command ls; to run a program: cudadiag run -- ls …");
+}
+
+TEST_CASE("an option before the subcommand, and no word at all, are refused with a hint") {
+  CHECK(refusal({"--json"}) == "no such option before a command: --json; see cudadiag --help");
+  CHECK(refusal({}).find("cudadiag --help") != std::string::npos);
+}
+
+TEST_CASE("help COMMAND is COMMAND --help") {
+  CHECK(with_help_at_the_end({"help", "run", "more"}) == Words{"run", "--help"});
+  CHECK(with_help_at_the_end({"help"}) == Words{"--help"});
+  CHECK(with_help_at_the_end({"run", "--", "help"}) == Words{"run", "--", "help"});
+  CHECK(with_help_at_the_end({}).empty());
+}
