@@ -28,7 +28,7 @@ std::set<std::string> hosts_of(const Session& session) {
 std::string why_foreign(const Session& session) {
   struct stat status {};
   if (::stat(session.folder.c_str(), &status) != 0) {
-    return "its folder cannot be looked at (" + std::string(std::strerror(errno)) + ")";
+    return "its folder cannot be read (" + std::string(std::strerror(errno)) + ")";
   }
   if (status.st_uid != ::geteuid()) {
     return "its folder belongs to another user (uid " + std::to_string(status.st_uid) + ")";

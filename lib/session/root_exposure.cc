@@ -13,7 +13,7 @@ std::string exposure_of(int root, const std::filesystem::path& folder) {
   const bool open = (status.st_mode & S_IWOTH) != 0 && (status.st_mode & S_ISVTX) == 0;
   if (foreign) {
     return folder.string() + " belongs to another user (uid " + std::to_string(status.st_uid) +
-           "), who can exchange a session while it is written; " + kAnother;
+           "), who can replace a session while it is written; " + kAnother;
   }
   if (!open) return "";
   const std::string remedy = status.st_uid == ::geteuid() ? "chmod o-w takes that from them, or " : "";

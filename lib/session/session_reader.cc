@@ -156,7 +156,7 @@ std::optional<base::Error> unreadable(const fs::path& path) {
                        is_folder ? "chmod u+rx gives it" : "chmod u+r gives it"};
   }
   return base::Error{path.string() + " cannot be read: it belongs to somebody else",
-                     "look at it as the user who ran the program"};
+                     "read it as the user who ran the program"};
 }
 
 namespace {
@@ -281,7 +281,7 @@ void describe_without_manifest(Session& session, bool has_areas) {
     notes.push_back(why_unused(folder));
   } else if (!run_goes_on(folder)) {
     notes.emplace_back(
-        "it was recorded without cudadiag run, or that was killed, so how its programs ended is not known");
+        "it was recorded without cudadiag run, or that was killed, so it is not known how its programs ended");
   }
   session.whole = has_areas && left.processes == 0;
 }
@@ -291,8 +291,7 @@ void describe_without_manifest(Session& session, bool has_areas) {
 base::Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockReading> now) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
-    return base::Error{folder.string() + " is not a folder that can be read",
-                       "cudadiag list shows the sessions there are"};
+    return base::Error{folder.string() + " is not a readable folder", "cudadiag list shows the sessions there are"};
   }
   for (const fs::path& part : {folder, folder / kManifest, folder / kRecordFolder}) {
     if (auto failure = unreadable(part)) return *failure;

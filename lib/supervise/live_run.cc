@@ -39,7 +39,7 @@ std::variant<LiveRun, KilledRun, base::Error> LiveRun::open(const fs::path& fold
   auto arena = launch::Arena::attach(*place);
   if (auto* failure = std::get_if<base::Error>(&arena)) {
     if (!session::is_being_written(folder)) return KilledRun{folder, *place};
-    return base::Error{"cannot look into the run of " + folder.string() + ": " + failure->what,
+    return base::Error{"cannot inspect the run of " + folder.string() + ": " + failure->what,
                        failure->hint.empty() ? "run this command in the same container" : failure->hint};
   }
   run.arena_.emplace(std::move(std::get<launch::Arena>(arena)));
@@ -52,7 +52,7 @@ base::Result<session::Session> LiveRun::read() {
     folder_ = session::finished_name(folder_);
     arena_.reset();
     if (!fs::exists(folder_, error)) {
-      return base::Error{"the run is over, and as nothing failed in it no session was kept",
+      return base::Error{"the run is over, and no session was kept because nothing failed",
                          "cudadiag run -o FOLDER keeps sessions of clean runs too"};
     }
   }

@@ -75,12 +75,11 @@ const std::vector<Rule>& access_rules() {
       {.id = "address-past-end",
        .codes = {700, 717},
        .when = past_end_by_overflow,
-       .texts =
-           {"{kernel} {verb} {distance} past the end of {parameter}: {bytes} allocated at {allocated}; the distance "
-            "fits an index of 32 bits that overflowed, times {element}",
-            "{kernel} {verb} {distance} past the end of {parameter}, which has {bytes}; the distance fits an index "
-            "of 32 bits that overflowed, times {element}"},
-       .fix = {kWiden, "check that no index is below 0 before it is taken for an unsigned one"},
+       .texts = {"{kernel} {verb} {distance} past the end of {parameter}: {bytes} allocated at {allocated}; the "
+                 "distance fits a 32-bit index that overflowed, times {element}",
+                 "{kernel} {verb} {distance} past the end of {parameter}, which has {bytes}; the distance fits a "
+                 "32-bit index that overflowed, times {element}"},
+       .fix = {kWiden, "check that no index is negative before it is converted to an unsigned one"},
        .link = kSanitizerLink},
       {.id = "address-past-end",
        .codes = {700, 717},
@@ -88,16 +87,15 @@ const std::vector<Rule>& access_rules() {
        .texts = {"{kernel} {verb} {distance} past the end of {parameter}: {bytes} allocated at {allocated}",
                  "{kernel} {verb} {distance} past the end of {parameter}, which has {bytes}"},
        .fix = {"compare the index with the number of elements before the access: if (i < n)",
-               "check that the grid, the sizes that are passed and the {bytes} that were allocated fit each other"},
+               "check that the grid, the sizes that are passed and the {bytes} that were allocated match"},
        .link = kSanitizerLink},
       {.id = "address-before-allocation",
        .codes = {700, 717},
        .when = before_by_overflow,
-       .texts =
-           {"{kernel} {verb} {distance} before the beginning of {parameter}: {bytes} allocated at {allocated}; the "
-            "distance fits an index of 32 bits that overflowed, times {element}",
-            "{kernel} {verb} {distance} before the beginning of {parameter}, which has {bytes}; the distance fits "
-            "an index of 32 bits that overflowed, times {element}"},
+       .texts = {"{kernel} {verb} {distance} before the beginning of {parameter}: {bytes} allocated at {allocated}; "
+                 "the distance fits a 32-bit index that overflowed, times {element}",
+                 "{kernel} {verb} {distance} before the beginning of {parameter}, which has {bytes}; the distance fits "
+                 "a 32-bit index that overflowed, times {element}"},
        .fix = {kWiden},
        .link = kSanitizerLink},
       {.id = "address-before-allocation",
@@ -105,7 +103,8 @@ const std::vector<Rule>& access_rules() {
        .when = before,
        .texts = {"{kernel} {verb} {distance} before the beginning of {parameter}: {bytes} allocated at {allocated}",
                  "{kernel} {verb} {distance} before the beginning of {parameter}, which has {bytes}"},
-       .fix = {"check that no index is below 0: one that was not found (-1), a neighbour at the edge, or a difference"},
+       .fix = {"check that no index is negative: the result of a failed search (-1), a neighbour at the edge, or a "
+               "difference"},
        .link = kSanitizerLink},
       {.id = "use-after-free",
        .codes = {700, 717},
@@ -117,7 +116,7 @@ const std::vector<Rule>& access_rules() {
             "{kernel} {verb} {bytes} that were freed before it was launched"},
        .fix = {"free it after the last operation that uses it has finished ({cuda:cudaStreamSynchronize, or "
                "cudaFreeAsync|cuStreamSynchronize, or cuMemFreeAsync} on the same stream)",
-               "{python:keep a reference to what a raw pointer was taken from}"},
+               "{python:keep a reference to the object that a raw pointer was taken from}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
       {.id = "null-pointer",
        .codes = {700, 717},
@@ -136,25 +135,25 @@ const std::vector<Rule>& access_rules() {
             "{kernel} {verb} memory through {parameter}: {bytes} of a device that it has no access to"},
        .fix = {"{torch:launch it with torch.cuda.device(tensor.device), or move the tensor with .to() first|launch it "
                "where the memory is, on a stream of that device, or copy the data over first}",
-               "or give the device access to the other one's memory, where the two reach each other: "
+               "or give the device access to the other one's memory, if the two can reach each other: "
                "{cuda:cudaDeviceEnablePeerAccess|cuCtxEnablePeerAccess}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
       {.id = "host-pointer",
        .sure = Sure::often,
        .codes = {700, 717},
        .when = host,
-       .texts = {"{kernel} {verb} memory through {parameter}, which points into no memory that CUDA gave the program: "
-                 "often an address of the host's (malloc, new, a stack), or one that was never set"},
+       .texts = {"{kernel} {verb} memory through {parameter}, which points into no memory from CUDA: often a host "
+                 "address (malloc, new, a stack), or one that was never set"},
        .fix = {"allocate it with {cuda:cudaMalloc or cudaMallocManaged|cuMemAlloc or cuMemAllocManaged}, and copy the "
                "data over"},
        .link = kSanitizerLink},
       {.id = "misaligned-address",
        .codes = {716},
        .when = misaligned,
-       .texts = {"{kernel} {verb} {size} at once, {distance} after a multiple of {size}: the address is made of "
+       .texts = {"{kernel} {verb} {size} at once, {distance} after a multiple of {size}: the address is computed from "
                  "{parameter}",
                  "{kernel} {verb} {size} at once, {distance} after a multiple of {size}"},
-       .fix = {"use a pointer and offsets that are multiples of what is accessed at once, or access smaller pieces",
+       .fix = {"use a pointer and offsets that are multiples of the size of the access, or access smaller pieces",
                "{torch:call the kernel with a .clone() of a view: .contiguous() keeps its offset}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#device-memory-accesses"},
       {.id = "shared-out-of-range",

@@ -71,7 +71,7 @@ const std::vector<Rule>& allocation_rules() {
        .calls = {"MallocManaged", "MemAllocManaged"},
        .when = sized,
        .texts = {"{call} was asked for {size} of managed memory: often caused by more than device and host have "
-                 "together, or, where the device cannot page, than the device has"},
+                 "together, or, if the device cannot page, than the device has"},
        .fix = {"allocate less at once, free what is no longer used, and check the container's memory limit"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-memory-programming"},
       {.id = "allocator-limit",
@@ -93,19 +93,18 @@ const std::vector<Rule>& allocation_rules() {
        .calls = kAllocating,
        .when = enough_was_free,
        .texts = {"{call} was asked for {size} and refused, though {free} were free right afterwards: often caused by "
-                 "memory in pieces, or by another process that held it for a moment"},
-       .fix = {"ask again, or for less at once; nvidia-smi shows who else holds memory"},
+                 "fragmented memory, or by another process that held it for a moment"},
+       .fix = {"ask again, or for less at once; nvidia-smi shows what else holds memory"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "out-of-memory",
        .codes = {2},
        .calls = kAllocating,
        .when = sized_in_pytorch,
        .texts = {"{call} was asked for {size}, and the device did not have that much free"},
-       .fix =
-           {"smaller batches, gradient checkpointing, torch.no_grad() where nothing is trained; nvidia-smi shows who "
-            "else holds memory",
-            "where much is reserved and little allocated: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
-            "after a caught one, leave the except block before trying again: the exception holds the tensors"},
+       .fix = {"smaller batches, gradient checkpointing, torch.no_grad() if nothing is trained; nvidia-smi shows who "
+               "else holds memory",
+               "if much is reserved and little allocated: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+               "after catching it, leave the except block before trying again: the exception holds the tensors"},
        .link = "https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management"},
       {.id = "out-of-memory",
        .codes = {2},
@@ -120,11 +119,9 @@ const std::vector<Rule>& allocation_rules() {
        .calls = {"CtxCreate", "PrimaryCtxRetain", "SetDevice", "ModuleLoad", "LibraryLoad", "GraphInstantiate",
                  "StreamCreate"},
        .when = names_call,
-       .texts =
-           {"{call} found no memory for what CUDA itself needs: often caused by other processes that fill the GPU"},
-       .fix =
-           {"see with nvidia-smi who holds memory: a process of an earlier run that still lives, or several ranks on "
-            "one GPU"},
+       .texts = {"{call} found too little memory for CUDA itself: often caused by other processes that fill the GPU"},
+       .fix = {"check with nvidia-smi what holds memory: a process of an earlier run that is still alive, or several "
+               "ranks on one GPU"},
        .link = "https://docs.nvidia.com/deploy/nvidia-smi/index.html"},
       {.id = "invalid-free",
        .sure = Sure::often,
@@ -134,8 +131,8 @@ const std::vector<Rule>& allocation_rules() {
        .texts =
            {"{call} refused the pointer: often caused by one that is not the start of a live allocation, or, while "
             "a graph is captured, by one that was not allocated in a graph"},
-       .fix = {"free each allocation once, with the pointer that allocating gave",
-               "free what was not allocated in a graph before the capture or after it"},
+       .fix = {"free each allocation once, with the pointer that the allocation returned",
+               "free memory that was not allocated in a graph before or after the capture"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
       {.id = "invalid-free",
        .codes = {1, 17},
@@ -144,7 +141,8 @@ const std::vector<Rule>& allocation_rules() {
        .texts =
            {"the pointer given to {call} is not the start of a live allocation: it was freed before, is an address "
             "inside one, or comes from elsewhere"},
-       .fix = {"free each allocation once, with the pointer that allocating gave and the call that belongs to it"},
+       .fix =
+           {"free each allocation once, with the pointer that the allocation returned and the call that belongs to it"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
   };
   return rules;

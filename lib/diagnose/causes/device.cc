@@ -63,10 +63,11 @@ const std::vector<Rule>& device_rules() {
        .codes = {101},
        .calls = {"MemPrefetch", "MemAdvise"},
        .when = refused,
-       .texts = {"{call} was refused the device: often caused by one that cannot page managed memory in, as under WSL "
+       .texts = {"{call} was refused the device: often caused by one that cannot page managed memory, as under WSL "
                  "and on virtual GPUs, or by a number that this process does not have"},
-       .fix = {"call it only where the device's {cuda:cudaDevAttrConcurrentManagedAccess|"
-               "CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS} is 1: it is advice, and the program is right without"},
+       .fix =
+           {"call it only where the device's {cuda:cudaDevAttrConcurrentManagedAccess|"
+            "CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS} is 1: it is only advice, and the program works without it"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "invalid-device",
        .codes = {101},
@@ -86,7 +87,7 @@ const std::vector<Rule>& device_rules() {
                  "CUDA_VISIBLE_DEVICES={visible}, numbered from 0), or by something that this device cannot do",
                  "{call} was refused the device: often caused by a number that this process does not have, or by "
                  "something that this device cannot do"},
-       .fix = {"number devices from 0 after CUDA_VISIBLE_DEVICES has chosen them, with no more ranks than GPUs",
+       .fix = {"number devices from 0 in the order of CUDA_VISIBLE_DEVICES, with no more ranks than GPUs",
                "ask for what the call needs with {cuda:cudaDeviceGetAttribute|cuDeviceGetAttribute} first"},
        .link = kVisibleLink},
       {.id = "devices-hidden",
@@ -107,9 +108,10 @@ const std::vector<Rule>& device_rules() {
        .codes = {3},
        .when = forked,
        .texts =
-           {"this process was forked in {fork} from process {parent}, which had used CUDA: a fork cannot use CUDA then",
-            "this process was forked from process {parent}, which had used CUDA: a fork cannot use CUDA then"},
-       .fix = {"start workers afresh instead of forking them{python:, by multiprocessing.set_start_method(\"spawn\")}"
+           {"this process was forked in {fork} from process {parent}, which had used CUDA: such a fork cannot use CUDA",
+            "this process was forked from process {parent}, which had used CUDA: such a fork cannot use CUDA"},
+       .fix = {"start new worker processes instead of forking them{python:, by "
+               "multiprocessing.set_start_method(\"spawn\")}"
                "{torch: or DataLoader(multiprocessing_context=\"spawn\")}",
                "or touch CUDA in the parent only after all forks{torch:, and keep tensors on the CPU in DataLoader "
                "workers}"},
@@ -149,8 +151,8 @@ const std::vector<Rule>& device_rules() {
        .codes = {222},
        .when = refused,
        .texts =
-           {"the driver ({driver}) does not take PTX of this version: often caused by a newer toolkit that made it",
-            "the driver does not take PTX of this version: often caused by a newer toolkit that made it"},
+           {"the driver ({driver}) does not support this version of PTX: often caused by a newer toolkit that made it",
+            "the driver does not support this version of PTX: often caused by a newer toolkit that made it"},
        .fix =
            {"update the driver, or build with an older toolkit or with machine code for this GPU (code=sm_XX); Triton: "
             "TRITON_PTXAS_PATH of a toolkit that fits"},
@@ -195,20 +197,21 @@ const std::vector<Rule>& device_rules() {
        .codes = {34},
        .when = refused,
        .texts = {"the program loaded the toolkit's stub of libcuda, which can do nothing, instead of the driver's"},
-       .fix = {"take the toolkit's lib64/stubs out of LD_LIBRARY_PATH and the rpath: it is for linking alone"},
+       .fix = {"take the toolkit's lib64/stubs out of LD_LIBRARY_PATH and the rpath: it is only for linking"},
        .link = kCompatibility},
       {.id = "driver-mismatch",
        .codes = {803},
        .when = refused,
        .texts = {"the kernel's driver module and the driver's libraries are of different versions"},
-       .fix = {"restart after a driver update, or reload the module; in a container, remove a libcuda of its own"},
+       .fix =
+           {"restart after a driver update, or reload the module; in a container, remove the container's own libcuda"},
        .link = kCompatibility},
       {.id = "fabric-not-ready",
        .sure = Sure::often,
        .codes = {802},
        .when = refused,
        .texts = {"the system is not ready for CUDA yet: often caused by an NVSwitch fabric that is not set up, or by "
-                 "another daemon of the driver that does not run"},
+                 "another daemon of the driver that is not running"},
        .fix = {"on machines with NVSwitch start the fabric manager of the driver's version (systemctl status "
                "nvidia-fabricmanager)",
                "under confidential computing set the GPUs ready (nvidia-smi conf-compute -srs 1)"},

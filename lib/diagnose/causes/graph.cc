@@ -70,7 +70,7 @@ const std::vector<Rule>& graph_rules() {
        .codes = {900},
        .calls = {"Synchronize", "Memcpy", "Query"},
        .when = reads_a_result,
-       .texts = {"{read} {asks} the GPU ({call}), and nothing runs on it while a graph is captured"},
+       .texts = {"{read} {asks} the GPU ({call}), but nothing runs on it while a graph is captured"},
        .fix = {"read results after the replay: keep this line out of the capture, and decide on the device{torch: "
                "(torch.where)} "
                "instead of in Python"},
@@ -79,15 +79,15 @@ const std::vector<Rule>& graph_rules() {
        .codes = {900},
        .calls = {"Synchronize", "Query"},
        .when = refused_at_once,
-       .texts = {"{call} {asks} the GPU, and nothing runs on it while a graph is captured"},
-       .fix =
-           {"{ask} before the capture begins or after the graph was launched; order work inside by events on streams"},
+       .texts = {"{call} {asks} the GPU, but nothing runs on it while a graph is captured"},
+       .fix = {"{ask} before the capture begins or after the graph was launched; order work in the capture by events "
+               "on streams"},
        .link = kCapture},
       {.id = "capture-unsupported",
        .codes = {900},
        .calls = {"Malloc", "MemAlloc", "HostAlloc", "Free"},
        .when = refused_at_once,
-       .texts = {"{call} cannot become part of a graph, and a stream is being captured"},
+       .texts = {"{call} cannot become part of a graph, but a stream is being captured"},
        .fix =
            {"allocate and free before the capture, or with {cuda:cudaMallocAsync|cuMemAllocAsync} on the captured "
             "stream{torch:; in PyTorch, run the code a few times on a side stream first, so that libraries have made "
@@ -96,7 +96,7 @@ const std::vector<Rule>& graph_rules() {
       {.id = "capture-unsupported",
        .codes = {900},
        .when = refused_at_once,
-       .texts = {"{call} cannot become part of a graph, and a stream is being captured"},
+       .texts = {"{call} cannot become part of a graph, but a stream is being captured"},
        .fix = {"make this call before the capture begins or after it ends: no allocating, synchronising or reading of "
                "results inside"},
        .link = kCapture},
@@ -110,7 +110,7 @@ const std::vector<Rule>& graph_rules() {
       {.id = "capture-merge",
        .codes = {902},
        .when = refused_at_once,
-       .texts = {"{call} would join two captures that were begun apart from each other"},
+       .texts = {"{call} would join two captures that were begun separately"},
        .fix = {"do not make one capture wait for an event of another: capture both as one, or order their replays"},
        .link = kCapture},
       {.id = "capture-unmatched",
@@ -143,25 +143,24 @@ const std::vector<Rule>& graph_rules() {
       {.id = "captured-event",
        .codes = {907},
        .when = refused_at_once,
-       .texts =
-           {"{call} asks about an event that was recorded in a capture: it is a part of the graph and never happens "
-            "by itself"},
+       .texts = {"{call} asks about an event that was recorded in a capture: it is a part of the graph and never "
+                 "completes by itself"},
        .fix = {"do not wait for or ask about an event that was recorded in the capture; record another one after the "
                "graph's launch"},
        .link = kCapture},
       {.id = "capture-wrong-thread",
        .codes = {908},
        .when = refused_at_once,
-       .texts = {"the capture was ended by another thread than the one that began it"},
+       .texts = {"another thread than the one that began the capture ended it"},
        .fix = {"end the capture on the thread that began it, or begin it in relaxed mode"},
        .link = kCapture},
       {.id = "graph-update-failed",
        .sure = Sure::often,
        .codes = {910},
        .when = refused_at_once,
-       .texts = {"the executable graph cannot take the change over: often caused by other nodes or edges than it was "
-                 "made with, or by a node that moved to another device, context or kind of memory"},
-       .fix = {"instantiate the graph anew where cudaGraphExecUpdate refuses it"},
+       .texts = {"the executable graph cannot take the change over: often caused by added or removed nodes or edges, "
+                 "or by a node that moved to another device, context or kind of memory"},
+       .fix = {"instantiate the graph again if cudaGraphExecUpdate refuses it"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#updating-instantiated-graphs"},
   };
   return rules;

@@ -97,13 +97,13 @@ const std::vector<Rule>& hang_rules() {
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html"},
       {.id = "value-written-too-late",
        .when = for_late_value,
-       .texts = {"the stream waits {wait}, and that stream has not got there"},
+       .texts = {"the stream waits {wait}, and that stream has not reached it"},
        .fix = {"queue the write before whatever its own stream waits for: two streams that wait for each other never "
                "continue"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html"},
       {.id = "semaphore-not-signalled",
        .when = for_semaphore,
-       .texts = {"the stream waits {wait}, which nobody has signalled"},
+       .texts = {"the stream waits {wait}, which nothing has signalled"},
        .fix = {"signal it from the other API or process before, or in parallel with, this wait"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXTRES__INTEROP.html"},
       {.id = "waits-for-other-stream",
@@ -115,24 +115,24 @@ const std::vector<Rule>& hang_rules() {
        .sure = Sure::often,
        .when = ranks_missing,
        .texts = {"{ranks} called fewer collectives than the others, which wait in one: often caused by a branch or an "
-                 "exception that kept it from that, or by its having less data"},
+                 "exception that kept it from that, or by having less data"},
        .fix = {"look at what {ranks} did instead of calling it",
-               "all ranks must call the same collectives in the same order, also those that have no data left"},
+               "all ranks must call the same collectives in the same order, including those that have no data left"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
       {.id = "ranks-call-different-collectives",
        .sure = Sure::often,
        .when = ranks_at_other_lines,
        .texts = {"the ranks call different collectives ({calls}): often caused by a branch that not all of them take, "
                  "or by one of them having less or more data"},
-       .fix = {"look for what makes the ranks go different ways before these lines",
-               "all ranks must call the same collectives in the same order, also those that have no data left"},
+       .fix = {"look for what makes the ranks take different branches before these lines",
+               "all ranks must call the same collectives in the same order, including those that have no data left"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
       {.id = "ranks-give-different-data",
        .sure = Sure::often,
        .when = ranks_with_other_data,
        .texts = {"the ranks call the same collective differently ({calls}): often caused by tensors of other sizes or "
                  "types"},
-       .fix = {"compare the shapes and types of what each rank gives to it"},
+       .fix = {"compare the shapes and types that each rank passes to it"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
       {.id = "ranks-wait-in-a-circle",
        .when = ranks_in_circle,
@@ -145,9 +145,9 @@ const std::vector<Rule>& hang_rules() {
       {.id = "all-ranks-in-collective",
        .sure = Sure::often,
        .when = ranks_alike,
-       .texts =
-           {"all {number} ranks of this run have called the collective, alike: often caused by the link or network "
-            "between their GPUs, or by a rank that runs elsewhere"},
+       .texts = {"all {number} ranks of this run have called the collective in the same way: often caused by the link "
+                 "or network "
+                 "between their GPUs, or by a rank that runs elsewhere"},
        .fix =
            {"NCCL_DEBUG=INFO shows which links it uses; NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1 show whether one of "
             "them is at fault"},
@@ -155,17 +155,17 @@ const std::vector<Rule>& hang_rules() {
       {.id = "collective-waits-for-rank",
        .sure = Sure::often,
        .when = collective,
-       .texts = {"a collective of NCCL does not end: often caused by a rank that has not come, or that called another "
-                 "collective, or the same one with other sizes"},
+       .texts = {"a collective of NCCL does not end: often caused by a rank that has not reached it, or that called "
+                 "another collective, or the same one with other sizes"},
        .fix =
            {"find the rank without this kernel, or with another one: cudadiag ranks compares the sessions of all ranks",
-            "all ranks must call the same collectives in the same order, also those that have no data left"},
+            "all ranks must call the same collectives in the same order, including those that have no data left"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
       {.id = "kernel-waits-for-peer",
        .sure = Sure::often,
        .when = peer_exchange,
        .texts = {"{kernel} waits for the same kernel on other GPUs: often caused by a rank that has not launched it"},
-       .fix = {"run cudadiag status for every rank: the one without this kernel is to be looked at"},
+       .fix = {"run cudadiag status for every rank: look at the one without this kernel"},
        .link = "https://docs.nvidia.com/nvshmem/api/gen/api/sync.html"},
       {.id = "host-function-does-not-return",
        .sure = Sure::often,

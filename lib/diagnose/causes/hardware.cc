@@ -25,7 +25,7 @@ const std::vector<Rule>& hardware_rules() {
        .codes = {220},
        .texts = {"a link between GPUs lost data: the hardware is at fault, not this line"},
        .fix =
-           {"nvidia-smi nvlink -e and dmesg (Xid 74); reset the GPUs, and have the link looked at if it happens again"},
+           {"nvidia-smi nvlink -e and dmesg (Xid 74); reset the GPUs, and have the link checked if it happens again"},
        .link = "https://docs.nvidia.com/deploy/xid-errors/index.html"},
       {.id = "memory-contained",
        .codes = {226},
@@ -50,7 +50,7 @@ const std::vector<Rule>& hardware_rules() {
                  "where {exception} was in code that this program had not loaded; often caused by another one's work",
                  "the GPU is shared under MPS, where a program's fatal error ends all programs on it: often caused by "
                  "another one's work, and nothing shows that this one's failed"},
-       .fix = {"see which program on this GPU failed at the same time: MPS's server.log lists all that were ended "
+       .fix = {"find out which program on this GPU failed at the same time: MPS's server.log lists all that were ended "
                "(in $CUDA_MPS_LOG_DIRECTORY, else /var/log/nvidia-mps)",
                "run this program without MPS, to see whether it fails by itself"},
        .link = "https://docs.nvidia.com/deploy/mps/index.html"},

@@ -118,15 +118,16 @@ const std::vector<Rule>& indexing_rules() {
        .kernels = kLabelKernels,
        .when = labels_from_one,
        .texts = {"{argument} holds {from_one}, but {bound} classes are numbered 0 to {last}"},
-       .fix = {"count labels from 0: {argument} - 1", "or let the model have one class more"},
+       .fix = {"count labels from 0: {argument} - 1", "or give the model one more class"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html"},
       {.id = "label-out-of-range",
        .assertions = kLabelAssertions,
        .kernels = kLabelKernels,
        .when = label,
-       .texts = {"{argument}{at} = {value} is not a label: {bound} classes are 0 to {last}, and it is not ignore_index",
-                 "a label is none of the classes: C classes are numbered 0 to C-1, and only ignore_index (-100 unless "
-                 "given) may lie outside"},
+       .texts =
+           {"{argument}{at} = {value} is not a label: {bound} classes are 0 to {last}, and it is not ignore_index",
+            "a label is not one of the classes: C classes are numbered 0 to C-1, and only ignore_index (-100 unless "
+            "given) may lie outside"},
        .fix = {"compare the loss's target.min() and target.max() with the model's number of classes; labels that count "
                "from 1 need target - 1, padding needs ignore_index"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html"},
@@ -142,7 +143,7 @@ const std::vector<Rule>& indexing_rules() {
             "positions"},
        .fix = {"truncate sequences to max_position_embeddings (the tokenizer's truncation=True, max_length=…), or "
                "enlarge the table",
-               "a padding offset is part of the length: RoBERTa's positions begin at padding_idx + 1"},
+               "the padding offset counts as part of the length: RoBERTa's positions begin at padding_idx + 1"},
        .link = kIndexLink},
       {.id = "index-out-of-range",
        .assertions = kIndexAssertions,

@@ -54,14 +54,13 @@ const std::vector<Rule>& kernel_rules() {
        .when = overwritten_stack,
        .texts = {"a GPU thread found its stack overwritten ({exception}): often caused by a write past the end of a "
                  "local array"},
-       .fix = {"see the indices into the local arrays of this kernel and of the functions that it calls, and the "
+       .fix = {"check the indices into the local arrays of this kernel and of the functions that it calls, and the "
                "sizes given to those that fill one"},
        .link = "https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/index.html"},
       {.id = "trap",
        .when = trapped,
-       .texts =
-           {"the kernel stopped itself: it executed a trap ({exception}), as __trap() and failed checks of libraries "
-            "do"},
+       .texts = {"the kernel stopped itself: it executed a trap ({exception}), as __trap() and failed checks in "
+                 "libraries do"},
        .fix = {"find the condition of the __trap() or check in the kernel; printf before it shows its values"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#trap-function"},
       {.id = "hardware-stack-error",
@@ -89,15 +88,16 @@ const std::vector<Rule>& kernel_rules() {
        .codes = {717},
        .when = misread,
        .texts =
-           {"a thread met an address of another kind of memory than its instruction is for: often caused by an index, "
+           {"a thread used an address of another kind of memory than its instruction accepts: often caused by an "
+            "index, "
             "a stride or a pointer that leads gigabytes away, to where shared and local memory have their windows"},
        .fix = {"check the indices, strides and sizes that this kernel computes addresses from",
-               "in inline PTX, see that ld.shared and cp.async take shared addresses (__cvta_generic_to_shared)"},
+               "in inline PTX, make sure that ld.shared and cp.async take shared addresses (__cvta_generic_to_shared)"},
        .link = "https://docs.nvidia.com/cuda/parallel-thread-execution/index.html"},
       {.id = "tensor-memory-leak",
        .codes = {721},
        .texts = {"a kernel ended without freeing the tensor memory that it had allocated"},
-       .fix = {"tcgen05.dealloc on every way out of the kernel"},
+       .fix = {"call tcgen05.dealloc on every path out of the kernel"},
        .link = "https://docs.nvidia.com/cuda/parallel-thread-execution/index.html"},
   };
   return rules;

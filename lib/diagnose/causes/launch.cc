@@ -93,9 +93,8 @@ const std::vector<Rule>& launch_rules() {
        .codes = {1, 9},
        .when = empty,
        .texts = {"the grid {grid} has no blocks: a launch must have at least one"},
-       .fix =
-           {"skip the launch where there is nothing to do: an empty batch or tensor, or (n + block - 1) / block with "
-            "n = 0"},
+       .fix = {"skip the launch if there is nothing to do: an empty batch or tensor, or (n + block - 1) / block with "
+               "n = 0"},
        .link = kLimits},
       {.id = "empty-block",
        .codes = {1, 9},
@@ -106,15 +105,15 @@ const std::vector<Rule>& launch_rules() {
       {.id = "block-too-large",
        .codes = {1, 9, 701},
        .when = block_too_large,
-       .texts =
-           {"a block of {block} ({threads} threads) is larger than any GPU takes: 1024 threads, at most 1024,1024,64",
-            "a block of {block} is larger than any GPU takes: 1024 threads, at most 1024,1024,64"},
+       .texts = {"a block of {block} ({threads} threads) is larger than any GPU supports: 1024 threads, at most "
+                 "1024,1024,64",
+                 "a block of {block} is larger than any GPU supports: 1024 threads, at most 1024,1024,64"},
        .fix = {"use at most 1024 threads in a block, and more blocks", "check that grid and block are not swapped"},
        .link = kLimits},
       {.id = "grid-too-large",
        .codes = {1, 9},
        .when = grid_too_large,
-       .texts = {"a grid of {grid} is larger than any GPU takes: at most 2147483647,65535,65535"},
+       .texts = {"a grid of {grid} is larger than any GPU supports: at most 2147483647,65535,65535"},
        .fix = {"put the large dimension (batch, rows) in x, or loop over it inside the kernel",
                "in a framework, split the batch: 65535 is the limit of y and z"},
        .link = kLimits},

@@ -29,10 +29,11 @@ const std::vector<Rule>& library_rules() {
       {.id = "library-out-of-memory",
        .codes = {2},
        .when = in_library,
-       .texts = {"{library} found no memory for its workspace ({call}, {size}): what it returns itself (CUBLAS_STATUS_"
-                 "ALLOC_FAILED, NOT_INITIALIZED and the like) says no more than that",
-                 "{library} found no memory for its workspace ({call}): what it returns itself (CUBLAS_STATUS_"
-                 "ALLOC_FAILED, NOT_INITIALIZED and the like) says no more than that"},
+       .texts =
+           {"{library} ran out of memory for its workspace ({call}, {size}): what it returns itself (CUBLAS_STATUS_"
+            "ALLOC_FAILED, NOT_INITIALIZED and the like) says no more than that",
+            "{library} ran out of memory for its workspace ({call}): what it returns itself (CUBLAS_STATUS_"
+            "ALLOC_FAILED, NOT_INITIALIZED and the like) says no more than that"},
        .fix = {"leave the library some memory: {torch:smaller batches, "
                "torch.cuda.set_per_process_memory_fraction(0.9)|allocate "
                "less}, or make its handle before filling the GPU"},

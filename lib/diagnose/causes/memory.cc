@@ -255,7 +255,7 @@ const std::vector<Rule>& memory_rules() {
                  "{argument} points into {bytes} that were freed before this operation was issued"},
        .fix = {"free it after the last operation that uses it has finished ({cuda:cudaStreamSynchronize, or "
                "cudaFreeAsync|cuStreamSynchronize, or cuMemFreeAsync} on the same stream)",
-               "{python:keep a reference to what a raw pointer was taken from}"},
+               "{python:keep a reference to the object that a raw pointer was taken from}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
       {.id = "use-after-free",
        .sure = Sure::often,
@@ -280,11 +280,11 @@ const std::vector<Rule>& memory_rules() {
        .codes = {1},
        .when = wrong_way,
        .texts = {"{call} copies {way}, and its {argument} points into {bytes} of device memory allocated at "
-                 "{allocated}: often caused by addresses that are exchanged, or by the wrong direction",
+                 "{allocated}: often caused by swapped addresses, or by the wrong direction",
                  "{call} copies {way}, and its {argument} points into {bytes} of device memory: often caused by "
                  "addresses that are exchanged, or by the wrong direction"},
        .fix = {"give the destination before the source, and {cuda:the cudaMemcpyKind that fits them (cudaMemcpyDefault "
-               "finds it out)|call what fits them (cuMemcpy finds it out)}"},
+               "detects it)|use the call for them (cuMemcpy detects it)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "memory-of-another-gpu",
        .sure = Sure::often,
@@ -296,7 +296,7 @@ const std::vector<Rule>& memory_rules() {
                  "access to them, and probably used them"},
        .fix = {"{torch:launch it with torch.cuda.device(tensor.device), or move the tensor with .to() first|launch it "
                "where the memory is, on a stream of that device, or copy the data over first}",
-               "or give the device access to the other one's memory, where the two reach each other: "
+               "or give the device access to the other one's memory, if the two can reach each other: "
                "{cuda:cudaDeviceEnablePeerAccess|cuCtxEnablePeerAccess}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
       {.id = "pointer-past-allocation",
@@ -305,14 +305,14 @@ const std::vector<Rule>& memory_rules() {
        .when = past_the_end,
        .texts = {"{argument} points {past} past the end of an allocation of {bytes}, and the kernel probably "
                  "dereferenced it"},
-       .fix = {"check the offset that this pointer was made with, in elements or in bytes"},
+       .fix = {"check the offset with which this pointer was computed, in elements or in bytes"},
        .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},
       {.id = "host-pointer",
        .sure = Sure::often,
        .codes = {700},
        .when = of_the_host,
-       .texts = {"{argument} is an address of the host's {where}, and the kernel probably used it: this GPU cannot "
-                 "reach memory that CUDA did not hand out"},
+       .texts = {"{argument} is an address of the host's {where}, and the kernel probably used it: this GPU can only "
+                 "reach memory from CUDA"},
        .fix = {"copy the data to memory of the GPU first ({cuda:cudaMalloc and cudaMemcpy|cuMemAlloc and "
                "cuMemcpyHtoD}), or allocate it with {cuda:cudaMallocHost|cuMemAllocHost}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#mapped-memory"},

@@ -54,25 +54,25 @@ const std::vector<Rule>& numerics_rules() {
       {.id = "bad-probabilities",
        .assertions = kProbabilities,
        .when = probabilities,
-       .texts = {"the probabilities given to multinomial are none: {argument} has {values}",
+       .texts = {"the probabilities given to multinomial are invalid: {argument} has {values}",
                  "the probabilities given to multinomial hold NaN, infinity or a negative number"},
-       .fix = {"look for the NaN where it begins: torch.isfinite(logits).all() after each step, overflow in float16 "
-               "(bfloat16 or float32 instead), a temperature of 0, rows that are masked whole",
+       .fix = {"find where the NaN begins: torch.isfinite(logits).all() after each step, overflow in float16 "
+               "(bfloat16 or float32 instead), a temperature of 0, rows that are masked entirely",
                "a softmax makes probabilities of logits; do_sample=False samples nothing"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.multinomial.html"},
       // A NaN spoils the sum, too, which is what fails then.
       {.id = "bad-probabilities",
        .assertions = kSums,
        .when = has_spoilt_probabilities,
-       .texts = {"the probabilities given to multinomial are none: {argument} has {values}"},
-       .fix = {"look for the NaN where it begins: torch.isfinite(logits).all() after each step, overflow in float16 "
-               "(bfloat16 or float32 instead), a temperature of 0, rows that are masked whole",
+       .texts = {"the probabilities given to multinomial are invalid: {argument} has {values}"},
+       .fix = {"find where the NaN begins: torch.isfinite(logits).all() after each step, overflow in float16 "
+               "(bfloat16 or float32 instead), a temperature of 0, rows that are masked entirely",
                "a softmax makes probabilities of logits; do_sample=False samples nothing"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.multinomial.html"},
       {.id = "zero-probabilities",
        .assertions = kSums,
        .texts = {"a row of the probabilities given to multinomial sums to zero, or contains NaN"},
-       .fix = {"check probs.sum(-1) before it: rows that are masked whole, underflow, NaN"},
+       .fix = {"check probs.sum(-1) before it: rows that are masked entirely, underflow, NaN"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.multinomial.html"},
       {.id = "bce-input-outside-0-1",
        .assertions = {"input_val >= zero && input_val <= one", "input >= 0. && input <= 1.",

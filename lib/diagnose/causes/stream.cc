@@ -36,7 +36,7 @@ const std::vector<Rule>& stream_rules() {
        .sure = Sure::often,
        .codes = {700, 710, 716, 719},
        .when = vanished,
-       .texts = {"the failure came back in a rerun, but not where one waited at this operation: often caused by a "
+       .texts = {"the failure recurred in a rerun, but not in one that waited at this operation: often caused by a "
                  "missing wait between two streams, or between host and GPU"},
        .fix = {"let the stream that reads wait for the one that writes ({cuda:cudaStreamWaitEvent|"
                "cuStreamWaitEvent}{torch:; PyTorch: wait_stream, record_stream for tensors that cross streams})",
@@ -47,9 +47,9 @@ const std::vector<Rule>& stream_rules() {
        .sure = Sure::often,
        .codes = {1, 201, 400, 500},
        .when = follows_a_failure,
-       .texts = {"{swallowed} had failed on this thread before, and the program continued: often caused by giving this "
-                 "call what that one did not make"},
-       .fix = {"check what {swallowed} returns, and stop where it fails"},
+       .texts = {"{swallowed} had failed on this thread before, and the program continued: often caused by passing "
+                 "this call something that that one failed to make"},
+       .fix = {"check what {swallowed} returns, and stop if it fails"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__ERROR.html"},
       {.id = "event-without-time",
        .sure = Sure::often,
@@ -57,7 +57,7 @@ const std::vector<Rule>& stream_rules() {
        .when = takes_times,
        .texts = {"{call} was given an event that has no time: often caused by one that was never recorded, or was made "
                  "without timing, or destroyed"},
-       .fix = {"record both events before the call, on every way to it",
+       .fix = {"record both events before the call, on every path to it",
                "make them without {cuda:cudaEventDisableTiming|CU_EVENT_DISABLE_TIMING}{torch: (PyTorch: "
                "torch.cuda.Event(enable_timing=True))}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__EVENT.html"},
@@ -76,8 +76,8 @@ const std::vector<Rule>& stream_rules() {
        .codes = {217},
        .when = names_call,
        .texts = {"the two devices of {call} cannot reach each other's memory"},
-       .fix = {"ask {cuda:cudaDeviceCanAccessPeer|cuDeviceCanAccessPeer} first, and copy through the host where it "
-               "says no (nvidia-smi topo -m shows "
+       .fix = {"ask {cuda:cudaDeviceCanAccessPeer|cuDeviceCanAccessPeer} first, and copy through the host if it says "
+               "no (nvidia-smi topo -m shows "
                "the links)"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
       {.id = "peer-access-unsupported",
@@ -87,8 +87,8 @@ const std::vector<Rule>& stream_rules() {
        .when = names_call,
        .texts = {"{call} was refused the device: often caused by two devices that cannot reach each other's memory, or "
                  "by a number that this process does not have"},
-       .fix = {"ask {cuda:cudaDeviceCanAccessPeer|cuDeviceCanAccessPeer} first, and copy through the host where it "
-               "says no (nvidia-smi topo -m shows the links)"},
+       .fix = {"ask {cuda:cudaDeviceCanAccessPeer|cuDeviceCanAccessPeer} first, and copy through the host if it says "
+               "no (nvidia-smi topo -m shows the links)"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
       {.id = "peer-access-not-enabled",
        .codes = {705},
@@ -98,17 +98,17 @@ const std::vector<Rule>& stream_rules() {
                  "has: nothing is left to do"},
        .fix = {"call it once for each {cuda:cudaDeviceEnablePeerAccess|cuCtxEnablePeerAccess} that succeeded, with the "
                "same {cuda:device|context} current",
-               "at the program's end let this error pass: it does no harm{cuda:, and cudaGetLastError clears it}"},
+               "at the program's end, ignore this error: it does no harm{cuda:, and cudaGetLastError clears it}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
       {.id = "no-context",
        .sure = Sure::often,
        .codes = {201},
        .when = names_call,
-       .texts = {"{call} found no valid context: often caused by a thread on which none is current, or by one that was "
-                 "destroyed, the current one or one that the call was given"},
+       .texts = {"{call} found no valid context: often caused by a thread on which none is current, or by a destroyed "
+                 "one, current or passed to the call"},
        .fix = {"make a context current on this thread first: {cuda:cudaSetDevice|cuCtxSetCurrent}{torch:, or any "
                "tensor on the device}",
-               "see that no context is used after it was destroyed or its device was reset"},
+               "make sure that no context is used after it was destroyed or its device was reset"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html"},
   };
   return rules;

@@ -102,9 +102,8 @@ void LogWriter::flush() {
 }
 
 base::Error LogWriter::give_up() {
-  failure_ = {
-      "the full log of process " + std::to_string(pid_) + " was given up, so that there is room for the recording",
-      kMoreRoom};
+  failure_ = {"the full log of process " + std::to_string(pid_) + " was given up to make room for the recording",
+              kMoreRoom};
   waiting_.clear();
   // A reader that has it open would hold its room.
   if (::ftruncate(file_.get(), 0) == 0) ::unlink(path_.c_str());

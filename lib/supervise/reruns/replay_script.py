@@ -27,7 +27,7 @@ except ImportError as error:
 
 call = json.loads((FOLDER / "call.json").read_text())
 for text in call["missing"]:
-    print("not as it was:", text)
+    print("not saved exactly:", text)
 raw = bytearray((FOLDER / "inputs.safetensors").read_bytes())
 start = 8 + int.from_bytes(raw[:8], "little")
 header = json.loads(raw[8:start])

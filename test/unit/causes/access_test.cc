@@ -40,7 +40,7 @@ TEST_CASE("past the end of what the parameter pointed to") {
   }
   SUBCASE("by 2^32 elements") {
     symptoms.access->overflow = true;
-    CHECK(explain(symptoms)->text.ends_with("the distance fits an index of 32 bits that overflowed, times 4 bytes"));
+    CHECK(explain(symptoms)->text.ends_with("the distance fits a 32-bit index that overflowed, times 4 bytes"));
   }
   SUBCASE("of a line that is not known") {
     symptoms.access->allocation->allocated.reset();

@@ -22,7 +22,7 @@ TEST_CASE("each error of a capture has a cause of its own") {
 
 TEST_CASE("what may not be done in a capture") {
   CHECK(text_of(refused_call(900, "cudaStreamSynchronize")) ==
-        "cudaStreamSynchronize waits for the GPU, and nothing runs on it while a graph is captured");
+        "cudaStreamSynchronize waits for the GPU, but nothing runs on it while a graph is captured");
   CHECK(explain(refused_call(900, "cudaMalloc"))->fix[0].find("cudaMallocAsync") != std::string::npos);
   Symptoms symptoms = refused_call(900, "cudaStreamSynchronize");
   symptoms.source = "if loss.item() > best:";

@@ -29,9 +29,9 @@ TEST_CASE("multinomial") {
   CHECK(id_of(symptoms) == "bad-probabilities");
   CHECK(explain(symptoms)->certain);
   symptoms.arguments = {floats("probs", 0, 0.5, 7)};
-  CHECK(text_of(symptoms) == "the probabilities given to multinomial are none: probs has 7 NaN");
+  CHECK(text_of(symptoms) == "the probabilities given to multinomial are invalid: probs has 7 NaN");
   symptoms.arguments = {floats("probs", -0.25, 0.5)};
-  CHECK(text_of(symptoms) == "the probabilities given to multinomial are none: probs has min -0.25, max 0.5");
+  CHECK(text_of(symptoms) == "the probabilities given to multinomial are invalid: probs has min -0.25, max 0.5");
   symptoms.arguments = {floats("probs", 0, 0.5)};
   CHECK(explain(symptoms)->proof.empty());
 
@@ -41,7 +41,7 @@ TEST_CASE("multinomial") {
   CHECK(id_of(pytorch_assert("sum > accZero", "MultinomialKernel.cu")) == "zero-probabilities");
   Symptoms spoilt = pytorch_assert("sum > accZero", "MultinomialKernel.cu");
   spoilt.arguments = {floats("probs", 0, 0.5, 7)};
-  CHECK(text_of(spoilt) == "the probabilities given to multinomial are none: probs has 7 NaN");
+  CHECK(text_of(spoilt) == "the probabilities given to multinomial are invalid: probs has 7 NaN");
   symptoms.assertion = "invalid multinomial distribution (sum of probabilities <= 0)";
   CHECK(id_of(symptoms) == "zero-probabilities");
   symptoms.device_file = "/home/u/sampler.cu";
