@@ -127,7 +127,7 @@ class Writer {
     }
     for (std::size_t i = 1; i < finding.candidates.size(); ++i) {
       const diagnose::CandidateLine& other = finding.candidates[i];
-      locations.push_back(located(other.location, "can be the one too: " + other.because));
+      locations.push_back(located(other.location, "another candidate: " + other.because));
     }
     if (finding.race && !finding.race->accesses.empty()) {
       const diagnose::ResolvedAccess& first = finding.race->accesses.front();

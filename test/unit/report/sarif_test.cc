@@ -87,7 +87,7 @@ TEST_CASE("rules are causes, else errors, each once; what is suspected is a warn
 }
 
 TEST_CASE("other lines of a finding are related to it") {
-  CHECK(related(native_report()) == std::vector<std::string>{"caller", "can be the one too: next on the other stream"});
+  CHECK(related(native_report()) == std::vector<std::string>{"caller", "another candidate: next on the other stream"});
   Diagnosis report = python_report();
   report.findings[0].related = {{Role::forward, report.findings[0].location, cudadiag::analyse::Grade::inferred}};
   report.ranks = RanksPart{3, RanksDifference::absence, {{}, {}}};
