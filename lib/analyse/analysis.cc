@@ -104,9 +104,9 @@ std::string failed_all_the_same(const Session& session, bool handled) {
     return std::any_of(process.record.errors.begin(), process.record.errors.end(), is_answer);
   });
   if (handled)
-    return answers ? " but those that the program handled, or whose error is an answer"
+    return answers ? " but those that the program handled, or whose error is expected"
                    : " but those that the program handled";
-  return answers ? " but those whose error is an answer" : "";
+  return answers ? " but those whose error is expected" : "";
 }
 
 // Not every call is watched: those that only ask are not, nor those of a child of fork.

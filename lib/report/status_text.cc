@@ -75,7 +75,7 @@ class StatusText {
     if (process.errors > 0) text += fmt::format("; {} failed call{}", process.errors, process.errors == 1 ? "" : "s");
     line(0, text);
     if (process.state == wire::area::State::frozen)
-      line(2, "a sticky error, since which nothing is recorded: see cudadiag report");
+      line(2, "a sticky error; nothing is recorded after it: see cudadiag report");
     if (process.outlived) line(2, "it continued after the command had ended, and was no longer watched");
     const bool unrecorded = process.state == wire::area::State::disabled;
     if (unrecorded) line(2, "nothing is known of it: the recorder stepped aside, see cudadiag report");

@@ -362,7 +362,7 @@ def status_of_a_launcher_that_was_killed_after_a_failure_leads_to_what_it_wrote(
     shown = expect_success(machine.cudadiag("status", session)).stdout
     expect_in("cudadiag: running: ", shown, "for how long is not known")
     expect_in(" before its error was met; ", shown, "when the newest was")
-    expect_in("a sticky error, since which nothing is recorded", shown, "why")
+    expect_in("a sticky error; nothing is recorded after it", shown, "why")
     run.kill()
     run.wait()
     for left in (f"; its program still runs, unwatched: pid {pid}", ""):
@@ -516,4 +516,4 @@ def calls_that_were_refused_are_not_unfinished(machine):
     expect_in(": at operation 3 of 10 issued", text, "the stream that failed")
     expect_in("\n    and 7 more after it\n", text, "what waits behind it")
     assert "default stream" not in text, "the copy that was refused is shown: " + text
-    expect_in("\n  a sticky error, since which nothing is recorded: see cudadiag report\n", text, "what it is about")
+    expect_in("\n  a sticky error; nothing is recorded after it: see cudadiag report\n", text, "what it is about")

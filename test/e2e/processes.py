@@ -222,8 +222,7 @@ def function_that_is_not_there_is_told_where_nothing_came_after(machine):
     report = machine.report(*kept)
     expect(report["verdict"], "no_cuda_failure", "verdict where the program went on")
     expect([note["text"] for note in report["notes"]],
-           ["the target ended with status 4 and no watched CUDA call had failed but those whose error is an "
-            "answer"], "notes")
+           ["the target ended with status 4 and no watched CUDA call had failed but those whose error is expected"], "notes")
 
 
 def _finished(machine):

@@ -113,7 +113,7 @@ void blame_stale_pointer(Failure& failure) {
     const bool other = failure.kind == Kind::graph_node && failure.candidates.front().node != node.node;
     if (freed == nullptr || other) continue;
     if (later && first->stream == launch->stream) {
-      failure.because.add(sentence(record, stale, *launch, *freed) + ", as at an earlier one, which did finish");
+      failure.because.add(sentence(record, stale, *launch, *freed) + ", as at an earlier launch, which did finish");
       return;
     }
     if (failure.kind != Kind::graph_node && failure.grade < Grade::inferred) failure.grade = Grade::inferred;

@@ -162,8 +162,7 @@ TEST_CASE("an unrelated crash is named as such") {
   asked.call = "cuModuleGetFunction";
   session.processes[0].record.errors.push_back(asked);
   CHECK(note(cudadiag::analyse::analyse(session), "unrelated-end")->text ==
-        "the target ended with status 3 and no watched CUDA call had failed but those whose error is an "
-        "answer");
+        "the target ended with status 3 and no watched CUDA call had failed but those whose error is expected");
   session.manifest.passes.front().cut_short = session::CutShort::first_race;
   CHECK(!note(cudadiag::analyse::analyse(session), "unrelated-end"));
 }

@@ -136,10 +136,9 @@ TEST_CASE("a pointer with which an earlier launch did finish is told, and not bl
   replays.picture.issue(0, op::Kind::graph, op::kMarked, 0xe0).graph = 1;
   const Failure failure = replays.failed(2);
   CHECK(failure.kind == Kind::async_error);
-  CHECK(
-      failure.because ==
-      "markers; node 2 of its graph points to memory that was freed 15.0 ms before this launch, as at an earlier one, "
-      "which did finish");
+  CHECK(failure.because ==
+        "markers; node 2 of its graph points to memory that was freed 15.0 ms before this launch, as at an earlier "
+        "launch, which did finish");
 }
 
 TEST_CASE("what a node points to is not known once it was given other parameters") {
