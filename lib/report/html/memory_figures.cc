@@ -15,7 +15,6 @@ namespace {
 using Point = diagnose::MemoryCurve::Point;
 using diagnose::Relation;
 
-constexpr double kWidth = 720;
 constexpr std::size_t kMostPoints = 360;
 constexpr std::size_t kPlaceColumns = 44;
 
@@ -39,7 +38,7 @@ std::string figure(const Drawing& drawing, std::string_view caption) {
 }  // namespace
 
 std::string memory_figure(const diagnose::MemoryCurve& curve, const diagnose::MemoryUse& use, const Markup& markup) {
-  constexpr double kTop = 24, kBottom = 170, kLeft = 4, kRight = kWidth - 210, kAsked = 34;
+  constexpr double kTop = 24, kBottom = 170, kLeft = 4, kRight = kFigureWidth - 210, kAsked = 34;
   const std::uint64_t total = use.of_host ? 0 : use.total.value_or(0), held = curve.points.back().bytes;
   // The size asked for is drawn on top of the memory held; a damaged record may ask for anything.
   const std::uint64_t wanted = held + std::min(use.asked, std::max(total, held));
@@ -50,7 +49,7 @@ std::string memory_figure(const diagnose::MemoryCurve& curve, const diagnose::Me
   const auto y_of = [&](std::uint64_t bytes) {
     return kBottom - (kBottom - kTop) * static_cast<double>(bytes) / static_cast<double>(most);
   };
-  Drawing drawing(kWidth, 196, "Memory that this process held, by time, until the call that found none");
+  Drawing drawing(kFigureWidth, 196, "Memory that this process held, by time, until the call that found none");
   std::string path = fmt::format("M{:.1f} {:.1f}", kLeft, kBottom);
   for (const Point& point : thinned(curve.points)) {
     path += fmt::format("H{:.1f}V{:.1f}", x_of(point.seconds), y_of(point.bytes));
@@ -79,8 +78,8 @@ std::string access_figure(const diagnose::Access& access, const Markup& markup) 
   const bool past = access.relation == Relation::past_end, before = access.relation == Relation::before;
   if (!access.allocation || !access.distance || (!past && !before)) return "";
   constexpr double kMemory = 340, kTop = 34, kHeight = 40;
-  const double memory = past ? 4 : kWidth - kMemory - 4, place = past ? kWidth - 90 : 90;
-  Drawing drawing(kWidth, 118, "The memory that was meant, and the address of the failing access beside it");
+  const double memory = past ? 4 : kFigureWidth - kMemory - 4, place = past ? kFigureWidth - 90 : 90;
+  Drawing drawing(kFigureWidth, 118, "The memory that was meant, and the address of the failing access beside it");
   std::string name = access.parameter_name;
   if (name.empty() && access.parameter) name = fmt::format("parameter {}", *access.parameter);
   drawing.box(memory, kTop, kMemory, kHeight, "held");
@@ -104,7 +103,7 @@ std::string freed_figure(const diagnose::Argument& argument, const diagnose::Loc
   if (!argument.allocation || !argument.allocation->is_freed || !argument.allocation->freed) return "";
   const diagnose::PointedMemory& memory = *argument.allocation;
   constexpr double kLine = 44, kBegin = 90, kFreed = 360, kUsed = 630;
-  Drawing drawing(kWidth, 104, "Memory that was allocated, freed, and then used");
+  Drawing drawing(kFigureWidth, 104, "Memory that was allocated, freed, and then used");
   drawing.box(kBegin, kLine - 12, kFreed - kBegin, 24, "held");
   drawing.centred(
       (kBegin + kFreed) / 2, kLine + 4, "",

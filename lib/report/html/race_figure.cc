@@ -10,7 +10,7 @@
 namespace cudadiag::report {
 namespace {
 
-constexpr double kWidth = 720, kHeight = 176, kBoxWidth = 280, kBoxHeight = 44;
+constexpr double kHeight = 176, kRaceBoxWidth = 280, kRaceBoxHeight = 44;
 constexpr std::size_t kColumns = 38;  // of text in a box
 
 std::string deed_of(const diagnose::ResolvedAccess& access) {
@@ -26,26 +26,26 @@ std::string deed_of(const diagnose::ResolvedAccess& access) {
 void side(Drawing& drawing, const diagnose::ResolvedAccess& access, const std::string& directory, double x, double y,
           const Markup& markup) {
   drawing.text(0, y - 6, "small", markup.text(access.on_host ? "the host" : diagnose::stream_name(access.stream)));
-  drawing.line(0, y + kBoxHeight / 2, kWidth, y + kBoxHeight / 2, "lane");
+  drawing.line(0, y + kRaceBoxHeight / 2, kFigureWidth, y + kRaceBoxHeight / 2, "lane");
   // Code on the CPU is seen by what it does to memory.
   const std::string place = access.location.known() ? diagnose::place(access.location, directory) : "line not known";
   const std::string name = access.location.known() ? short_place(access.location) : place;
-  drawing.box(x, y, kBoxWidth, kBoxHeight, "box failed", markup.text(place + ": " + deed_of(access)));
-  drawing.centred(x + kBoxWidth / 2, y + 19, "", markup.text(base::clip(name, kColumns)));
-  drawing.centred(x + kBoxWidth / 2, y + 35, "small", markup.text(base::clip(deed_of(access), kColumns)));
+  drawing.box(x, y, kRaceBoxWidth, kRaceBoxHeight, "box failed", markup.text(place + ": " + deed_of(access)));
+  drawing.centred(x + kRaceBoxWidth / 2, y + 19, "", markup.text(base::clip(name, kColumns)));
+  drawing.centred(x + kRaceBoxWidth / 2, y + 35, "small", markup.text(base::clip(deed_of(access), kColumns)));
 }
 
 }  // namespace
 
 std::string race_figure(const diagnose::ResolvedRace& race, const std::string& directory, const Markup& markup) {
   if (race.accesses.size() != 2) return "";
-  Drawing drawing(kWidth, kHeight, "Two operations on two streams, with nothing that orders them");
-  const double top = 20, bottom = kHeight - kBoxHeight - 6, first = 60, second = kWidth - kBoxWidth - 20;
+  Drawing drawing(kFigureWidth, kHeight, "Two operations on two streams, with nothing that orders them");
+  const double top = 20, bottom = kHeight - kRaceBoxHeight - 6, first = 60, second = kFigureWidth - kRaceBoxWidth - 20;
   side(drawing, race.accesses[0], directory, first, top, markup);
   side(drawing, race.accesses[1], directory, second, bottom, markup);
-  const double from = first + kBoxWidth - 30, to = second + 40;
-  drawing.line(from, top + kBoxHeight, to, bottom, "gap");
-  drawing.text((from + to) / 2 + 24, (top + kBoxHeight + bottom) / 2 + 4, "", "nothing orders these two");
+  const double from = first + kRaceBoxWidth - 30, to = second + 40;
+  drawing.line(from, top + kRaceBoxHeight, to, bottom, "gap");
+  drawing.text((from + to) / 2 + 24, (top + kRaceBoxHeight + bottom) / 2 + 4, "", "nothing orders these two");
   return "<figure>" + drawing.html() + "</figure>\n";
 }
 

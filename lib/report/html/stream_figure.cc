@@ -18,7 +18,7 @@ using diagnose::Progress;
 
 constexpr double kBoxWidth = 78, kBoxHeight = 38, kStep = 86, kLane = 76, kMargin = 4;
 constexpr double kLabel = 16, kBeforeBoxes = 44;  // a label above each lane; room for what is not drawn of it
-constexpr std::size_t kKernelColumns = 60, kBoxColumns = 12;
+constexpr std::size_t kTitleColumns = 60, kBoxColumns = 12;
 
 struct Look {
   const char* kind;     // class
@@ -101,7 +101,7 @@ class StreamFigure {
 
   std::string title(const DrawnOperation& operation) const {
     std::string text = fmt::format("{} {}", session::word(operation.work), diagnose::thousands(operation.ordinal));
-    if (!operation.kernel.empty()) text += " " + diagnose::short_kernel_name(operation.kernel, kKernelColumns);
+    if (!operation.kernel.empty()) text += " " + diagnose::short_kernel_name(operation.kernel, kTitleColumns);
     if (diagnose::is_known(operation.location))
       text += ", issued at " + diagnose::place(operation.location, directory_);
     if (operation.seconds > 0) text += fmt::format(" after {}", diagnose::duration(operation.seconds));

@@ -6,6 +6,9 @@
 
 namespace cudadiag::report {
 
+// Of a drawing that is not as wide as what it shows.
+inline constexpr double kFigureWidth = 720;
+
 class Drawing {
  public:
   // `label` describes the drawing for screen readers.
