@@ -150,26 +150,28 @@ static void place_memory(int device) {
   }
 }
 
-int main(int argc, char** argv) {
-  const int number = argc > 1 ? std::atoi(argv[1]) : 0;
-  CUdevice device = 0;
+static void make_context(int number, CUdevice& device) {
   CUcontext context = nullptr;
   CHECK(cuInit(0));
   CHECK(cuDeviceGet(&device, number));
   CHECK(cuDevicePrimaryCtxRetain(&context, device));
   CHECK(cuCtxSetCurrent(context));
   for (std::size_t i = 0; i < limit_count; ++i) cuCtxSetLimit(static_cast<CUlimit>(limits[i].id), limits[i].value);
-  place_memory(device);
+}
 
+static CUfunction load_kernel(CUmodule& module) {
   std::vector<unsigned char> image = contents_of("image");
   image.push_back(0);  // a text needs an end
-  CUmodule module = nullptr;
   CUfunction function = nullptr;
   CHECK(cuModuleLoadData(&module, image.data()));
   CHECK(cuModuleGetFunction(&function, module, kernel));
   for (std::size_t i = 0; i < value_count; ++i) {
     cuFuncSetAttribute(function, static_cast<CUfunction_attribute>(values[i].id), static_cast<int>(values[i].value));
   }
+  return function;
+}
+
+static void fill_memory(CUmodule module) {
   for (Block& block : blocks) {
     CUdeviceptr address = 0;
     std::size_t bytes = 0;
@@ -187,7 +189,9 @@ int main(int argc, char** argv) {
       CHECK(cuMemcpyHtoD(block.now + block.from, bytes.data(), bytes.size()));
     }
   }
+}
 
+static std::vector<unsigned char> arguments_now() {
   std::vector<unsigned char> arguments;
   for (std::size_t i = 0; i < parameter_count; ++i) {
     const std::vector<unsigned char> bytes = bytes_of(parameters[i].hex);
@@ -195,6 +199,11 @@ int main(int argc, char** argv) {
     std::memcpy(&arguments[parameters[i].offset], bytes.data(), bytes.size());
   }
   rewrite(arguments);
+  return arguments;
+}
+
+static void launch(CUfunction function) {
+  std::vector<unsigned char> arguments = arguments_now();
   std::size_t size = arguments.size();
   void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, arguments.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
                    CU_LAUNCH_PARAM_END};
@@ -212,6 +221,16 @@ int main(int argc, char** argv) {
   config.numAttrs = static_cast<unsigned>(chosen.size());
   CHECK(cuLaunchKernelEx(&config, function, nullptr, extra));
   CHECK(cuCtxSynchronize());
+}
+
+int main(int argc, char** argv) {
+  CUdevice device = 0;
+  CUmodule module = nullptr;
+  make_context(argc > 1 ? std::atoi(argv[1]) : 0, device);
+  place_memory(device);
+  const CUfunction function = load_kernel(module);
+  fill_memory(module);
+  launch(function);
   std::printf("the launch did not fail\n");
   return 0;
 }
