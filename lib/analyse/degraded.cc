@@ -17,8 +17,7 @@ void add_counts(const ProcessRecord& record, std::vector<Note>& notes) {
     if (count > 0) notes.push_back({code, fmt::format("{} {}", count, text)});
   };
   add(record.dropped_operations, NoteCode::operations_dropped, "operations could not be recorded");
-  add(record.dropped_sites, NoteCode::sites_dropped,
-      "operations were issued at call sites for which there was no room");
+  add(record.dropped_sites, NoteCode::sites_dropped, "operations were issued at call sites that did not fit");
   add(record.dropped_interns, NoteCode::interns_dropped, "names or stacks did not fit");
   add(record.dropped_streams, NoteCode::streams_dropped,
       "streams did not fit, and the order of their operations is not known");

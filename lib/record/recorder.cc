@@ -95,7 +95,7 @@ void Recorder::start_saving() {
   }
   const LaunchSaver::Rooms rooms = {area_, interner_, driver_, memory_.allocations(), layouts_};
   LaunchSaver* saver = LaunchSaver::make(rooms, options_.folder, std::uint64_t{options_.record.save_limit} << 20);
-  if (saver == nullptr) return interner_.note("launch-not-saved", "there is no memory or no folder for it");
+  if (saver == nullptr) return interner_.note("launch-not-saved", "its memory or its folder could not be made");
   operations_.save_by(*saver);
 }
 

@@ -154,7 +154,7 @@ void RerunText::tell_races(const Diagnosis& after) {
   const bool any = std::any_of(after.findings.begin(), after.findings.end(), diagnose::is_race);
   if (!diagnose::same_races(before_, after)) {
     say(rerun + " tells more about the races:");
-    any ? write(after, false) : say("by the schemas of PyTorch's operators, there is no race");
+    any ? write(after, false) : say("the schemas of PyTorch's operators show no race");
     return;
   }
   if (is_quiet()) return;

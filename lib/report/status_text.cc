@@ -56,7 +56,7 @@ class StatusText {
       return line(0, "it was run without recording: " + base::printable(status_.unrecorded));
     line(0, status_.goes_on.value_or(false) ? "no process has initialised CUDA yet"
             : status_.whole                 ? "no process initialised CUDA, or its recording is gone"
-                                            : "there is no recording of a process that can be read");
+                                            : "no recording of a process could be read");
   }
 
   // The moment up to which the times of operations count.

@@ -118,8 +118,9 @@ std::optional<base::Result<fs::path>> by_number(const std::vector<Root>& roots, 
   if (error != std::errc() || end != wanted.data() + wanted.size() || wanted.size() > kMostDigits) return std::nullopt;
   const std::vector<fs::path> sessions = sessions_in(roots);
   if (number >= 1 && number <= sessions.size()) return sessions[number - 1];
-  return base::Error{"there is no session " + std::string(wanted) + " among " + std::to_string(sessions.size()),
-                     "cudadiag list shows what there is"};
+  return base::Error{
+      "session " + std::string(wanted) + " does not exist, only " + std::to_string(sessions.size()) + " do",
+      "cudadiag list shows all of them"};
 }
 
 // "20261126-1015": the beginning of one name.
@@ -227,7 +228,7 @@ base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::s
     if (auto found = by_number(roots, wanted)) return *found;
     if (auto found = by_prefix(roots, wanted)) return *found;
     const auto obstacle = is_session_name(wanted) ? obstacle_to_reading(roots) : std::nullopt;
-    return obstacle.value_or(base::Error{"there is no session " + wanted, "cudadiag list shows what there is"});
+    return obstacle.value_or(base::Error{"session " + wanted + " does not exist", "cudadiag list shows all of them"});
   }
   if (auto failure = misnamed(roots)) return *failure;
   std::optional<fs::path> newest;
@@ -240,7 +241,7 @@ base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::s
     if (is_unused(session)) return base::Error{session.string() + ": " + why_unused(session), "see cudadiag doctor"};
   }
   return obstacle_to_reading(roots).value_or(
-      base::Error{"there is no session yet", "sessions come from failures: cudadiag run -- COMMAND"});
+      base::Error{"no session was found", "a run that fails leaves one: cudadiag run -- COMMAND"});
 }
 
 bool is_unused(const fs::path& folder) {

@@ -130,7 +130,7 @@ bool is_same(const base::FileDescriptor& folder, const base::FileDescriptor& par
 
 base::Result<SessionWriter> SessionWriter::create(const std::vector<Root>& roots, std::uint32_t pid,
                                                   std::int64_t unix_seconds) {
-  base::Error first{"there is no folder for the session", "name one with -o FOLDER"};
+  base::Error first{"no folder for the session was found", "name one with -o FOLDER"};
   bool failed_before = false;
   for (Root root : roots) {
     const auto remember = [&](base::Error failure) {

@@ -113,7 +113,7 @@ void Recording::open_memory() {
   } else if (writer_) {
     manifest_.notes.push_back(failure->what + "; " + failure->hint);
   } else {
-    manifest_.unrecorded = failure->what + ", and there is no folder to record to; name one with -o FOLDER";
+    manifest_.unrecorded = failure->what + ", and no folder to record to was found; name one with -o FOLDER";
   }
 }
 

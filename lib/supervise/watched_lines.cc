@@ -97,7 +97,7 @@ std::vector<std::string> doubtful_lines(const std::vector<std::string>& lines,
     const auto here = file_here(file, command);
     if (!here) {
       sentences.push_back(
-          fmt::format("--watch {}: there is no file {}{}; the line is watched if the program comes to "
+          fmt::format("--watch {}: found no file {}{}; the line is watched if the program comes to "
                       "run such a file all the same",
                       line, file, file.starts_with('/') ? "" : " here, nor beside the command's files"));
       continue;

@@ -320,7 +320,7 @@ def folders_that_cannot_be_read_are_named(machine):
     del machine.environment["CUDADIAG_DIR"]
     shutil.rmtree(second)
     expect(expect_success(machine.cudadiag("list")).stderr,
-           "cudadiag: there is no session yet; sessions come from failures: cudadiag run -- COMMAND\n", "default folder")
+           "cudadiag: no session was found; a run that fails leaves one: cudadiag run -- COMMAND\n", "default folder")
     machine.state.mkdir()
     (machine.state / "cudadiag").touch()
     expect(_refused(machine, "list"), f"{machine.state}/cudadiag is not a folder" + of_default, "a file in its place")

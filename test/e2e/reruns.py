@@ -422,8 +422,8 @@ def bisect_of_what_does_not_start_any_more_says_where_it_says_why(machine):
 def bisect_says_what_it_cannot_do(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"))
-    for words, why in ((["nowhere"], "there is no session nowhere"),
-                       (["--launch", "11"], "there is no operation 11: the run issued 10"),
+    for words, why in ((["nowhere"], "session nowhere does not exist"),
+                       (["--launch", "11"], "operation 11 does not exist: the run issued 10"),
                        (["--kernel", "("], "is not a regular expression"),
                        (["--kernel", "nothing"],
                         "no recorded operation was issued there; the recorded kernels are: smooth\n"),

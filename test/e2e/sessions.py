@@ -44,9 +44,9 @@ def sessions_are_named_by_number_beginning_and_name(machine):
     for named, meant in (("1", first), ("2", older), ("2019", older), (older, older), (first[:-1], first), ("latest", first)):
         expect_in(f"session {root / meant}", expect_success(machine.cudadiag("dump", named)).stdout.splitlines()[0], named)
     for command in ("report", "dump", "bisect"):
-        for named, message in (("3", "there is no session 3 among 2; cudadiag list shows what there is"),
-                               ("20", "there is no session 20 among 2; cudadiag list shows what there is"),
-                               ("2077", "there is no session 2077; cudadiag list shows what there is")):
+        for named, message in (("3", "session 3 does not exist, only 2 do; cudadiag list shows all of them"),
+                               ("20", "session 20 does not exist, only 2 do; cudadiag list shows all of them"),
+                               ("2077", "session 2077 does not exist; cudadiag list shows all of them")):
             expect(machine.cudadiag(command, named).stderr, f"cudadiag: {message}\n", f"{command} {named}")
     shutil.copytree(root / first, root / "20190101-000000-78")
     expect(machine.cudadiag("report", "2019").stderr, "cudadiag: 2 sessions begin with 2019, the newest is "
@@ -111,8 +111,8 @@ def where_a_folder_is_named_by_cudadiag_dir_no_other_is_looked_into(machine):
     ours = machine.folder / "ours"
     ours.mkdir()
     machine.environment.update(CUDADIAG_DIR=str(ours))
-    expect_in("there is no session yet", machine.cudadiag("list").stderr, "list")
-    expect_in("there is no session yet", machine.cudadiag("report").stderr, "report")
+    expect_in("no session was found", machine.cudadiag("list").stderr, "list")
+    expect_in("no session was found", machine.cudadiag("report").stderr, "report")
     machine.run(program)
     listed = json.loads(expect_success(machine.cudadiag("list", "--json")).stdout)["sessions"]
     expect([os.path.dirname(each["folder"]) for each in listed], [str(ours)], "folders of sessions that are listed")

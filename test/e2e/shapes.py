@@ -232,7 +232,7 @@ def the_user_says_whose_code_it_is(machine):
 def paths_of_code_that_is_nowhere(machine):
     refused = machine.run("true", options=["--user-code", "nowhere"])
     expect((refused.returncode, refused.stderr.count("\n")), (125, 1), "refusal")
-    expect_in(f"--user-code: there is no file or folder {machine.folder / 'nowhere'}", refused.stderr, "message")
+    expect_in(f"--user-code: found no file or folder {machine.folder / 'nowhere'}", refused.stderr, "message")
     _fails(machine, sys.executable, SOURCE, file=SOURCE)
     for command in ("report", "bisect"):
         refused = machine.cudadiag(command, "--not-user-code", "/no/where")

@@ -221,9 +221,9 @@ def watched_line_that_cannot_be_reached_is_said(machine):
     file, line = true_line("watched.py")
     reached = f"watched.py:{line}"
     for wrong, at_once, at_last in (
-            ("wached.py:3", "there is no file wached.py here, nor beside the command's files; the line is watched if the "
+            ("wached.py:3", "found no file wached.py here, nor beside the command's files; the line is watched if the "
              "program comes to run such a file all the same", "in files whose path ends in wached.py"),
-            ("/no/watched.py:3", "there is no file /no/watched.py; the line is watched if the program comes to run such "
+            ("/no/watched.py:3", "found no file /no/watched.py; the line is watched if the program comes to run such "
              "a file all the same", "in files whose path ends in /no/watched.py"),
             (f"{file}:4000", f"{file} ends at line {len(open(file, encoding='utf-8').readlines())}", file),
             (f"{file}:1", None, "lines are watched once CUDA is initialised, where they hold code")):

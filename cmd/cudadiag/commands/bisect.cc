@@ -168,7 +168,7 @@ Result<RerunWindow> window_of_launch(const session::Session& session, std::uint6
   }
   if (const auto most = most_issued(session); most && wanted > *most) {
     const char* who = session.processes.size() > 1 ? "no process of the run issued more than" : "the run issued";
-    return Error{fmt::format("there is no operation {}: {} {}", wanted, who, diagnose::thousands(*most)),
+    return Error{fmt::format("operation {} does not exist: {} {}", wanted, who, diagnose::thousands(*most)),
                  "cudadiag dump lists them"};
   }
   return Error{fmt::format("operation {} is not in the record: it keeps the latest ones", wanted),

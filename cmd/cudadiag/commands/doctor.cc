@@ -184,7 +184,7 @@ void check_reruns(Checklist& checks) {
 
 void check_sessions(Checklist& checks) {
   const auto roots = session::roots(std::nullopt);
-  if (roots.empty()) return checks.bad("sessions", "there is no folder for sessions", "set CUDADIAG_DIR");
+  if (roots.empty()) return checks.bad("sessions", "no folder for sessions was found", "set CUDADIAG_DIR");
   std::optional<base::Error> first;
   for (const session::Root& root : roots) {
     const auto obstacle = session::obstacle_in(root);

@@ -73,7 +73,7 @@ base::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) {
     }
     if (auto failure = session::unreadable(path)) return *failure;
     const std::vector<fs::path> all = session::recordings_in(path);
-    if (all.empty()) return base::Error{"there is no session in " + word, "give -o " + word + " to every launcher"};
+    if (all.empty()) return base::Error{"no session was found in " + word, "give -o " + word + " to every launcher"};
     for (const fs::path& each : all) {
       const auto failure = session::unreadable(each);
       failure ? say(*failure) : found.push_back(each);

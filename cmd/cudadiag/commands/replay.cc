@@ -169,8 +169,7 @@ class Replaying {
   }
 
   std::optional<Error> minimise() {
-    if (result_.tally.as_it_did == 0)
-      return Error{"there is nothing to minimise: the launch does not fail as it did", ""};
+    if (result_.tally.as_it_did == 0) return Error{"cannot minimise the launch: it does not fail as it did", ""};
     std::vector<std::uint32_t> blocks;
     for (std::size_t i = 0; i < folder_.launch().blocks.size(); ++i) {
       if (folder_.launch().blocks[i].contents) blocks.push_back(static_cast<std::uint32_t>(i));
@@ -192,7 +191,8 @@ class Replaying {
   std::optional<Error> compare() {
     std::error_code error;
     std::string pattern = (fs::temp_directory_path(error) / "cudadiag-outputs-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) return Error{"there is no temporary folder", "set TMPDIR to one"};
+    if (::mkdtemp(pattern.data()) == nullptr)
+      return Error{"cannot make a temporary folder", "set TMPDIR to one that can be written"};
     const fs::path scratch = pattern;
     const auto play = [&](unsigned number, int device) {
       const fs::path folder = scratch / std::to_string(number);

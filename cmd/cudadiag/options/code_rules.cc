@@ -63,7 +63,7 @@ std::optional<base::Error> unknown_path(const std::vector<session::CodeRule>& ru
     std::error_code ignored;
     if (std::filesystem::exists(rule.path, ignored) || (session != nullptr && has_code_in(*session, rule.path)))
       continue;
-    return base::Error{std::string(rule.user ? kUsers : kNotUsers) + ": there is no file or folder " + rule.path +
+    return base::Error{std::string(rule.user ? kUsers : kNotUsers) + ": found no file or folder " + rule.path +
                            (session != nullptr ? ", and the session has no code from there" : ""),
                        "name a folder, a Python file, a source file or a library"};
   }

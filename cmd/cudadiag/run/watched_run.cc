@@ -186,7 +186,7 @@ class WatchedRun {
     RunSpeech speech(recording_, *report_, options_);
     if ((options_.hang_after || options_.hang_report) && recording_.arena() == nullptr) {
       say(std::string(options_.hang_after ? "--hang-after" : "--hang-report") +
-          " does nothing here: there is no shared memory to watch the program through");
+          " has no effect here: the program has no shared memory through which it could be watched");
     } else if (options_.hang_report) {
       stalls_.emplace(*recording_.arena(), *options_.hang_report);
     }
@@ -199,7 +199,7 @@ class WatchedRun {
   std::unique_ptr<supervise::RaceWatch> watch_races() {
     if (!options_.recording.record.races) return nullptr;
     if (recording_.arena() == nullptr) {
-      say("cannot look for races: there is no shared memory for the recording");
+      say("cannot look for races: the recording has no shared memory");
       return nullptr;
     }
     const std::filesystem::path folder = recording_.writer() == nullptr ? "" : recording_.writer()->pass_folder();
@@ -211,7 +211,7 @@ class WatchedRun {
   std::unique_ptr<supervise::FullLog> keep_full_log() {
     if (!options_.recording.full_log) return nullptr;
     if (recording_.arena() == nullptr || recording_.writer() == nullptr) {
-      say("--full-log does nothing here: there is no shared memory, or no folder, for the recording");
+      say("--full-log has no effect here: the recording has no shared memory, or no folder");
       return nullptr;
     }
     return std::make_unique<supervise::FullLog>(*recording_.arena(), recording_.writer()->pass_folder());

@@ -128,7 +128,7 @@ TerminalState terminal_state() {
 }
 
 std::optional<std::string> obstacle_to_asking(const TerminalState& state, bool quiet) {
-  if (!state.input_is_terminal || !state.errors_are_terminal) return "there is no terminal at which to agree";
+  if (!state.input_is_terminal || !state.errors_are_terminal) return "nobody can agree without a terminal";
   if (state.in_ci) return "this is a CI job, where nobody can agree";
   if (quiet) return "-q asks nothing";
   if (!state.in_foreground) return "this job is in the background, where nobody can agree";

@@ -120,7 +120,7 @@ const std::vector<Rule>& device_rules() {
        .codes = {35, 36},
        .when = refused,
        .texts = {"the driver {driver} is older than the CUDA runtime of this program needs",
-                 "the driver is older than the CUDA runtime of this program needs, or there is none"},
+                 "the driver is older than the program's CUDA runtime needs, or is not installed"},
        .fix = {"update the driver, or install a build for the CUDA version that nvidia-smi shows{torch: (PyTorch: the "
                "wheels of another cuXXX index)}"},
        .link = kCompatibility},

@@ -93,7 +93,7 @@ const std::vector<Rule>& launch_rules() {
        .codes = {1, 9},
        .when = empty,
        .texts = {"the grid {grid} has no blocks: a launch must have at least one"},
-       .fix = {"skip the launch if there is nothing to do: an empty batch or tensor, or (n + block - 1) / block with "
+       .fix = {"skip the launch if it has no work: an empty batch or tensor, or (n + block - 1) / block with "
                "n = 0"},
        .link = kLimits},
       {.id = "empty-block",

@@ -134,7 +134,7 @@ std::string remedy(std::string_view op, const DeliveredNonFinite& value) {
   const bool masked = value.infinite.empty() || value.infinite.find("fill") != std::string::npos ||
                       value.infinite.find("full") != std::string::npos;
   if (masked && name.find("softmax") != std::string::npos) return "give each row at least one element that is not -inf";
-  if (name == "mean" || name == "std" || name == "var") return "make sure that there is something to average";
+  if (name == "mean" || name == "std" || name == "var") return "make sure that it has elements to average";
   if (!value.infinite.empty()) return "keep the values from overflowing, as by a larger type or a smaller scale";
   return "";
 }

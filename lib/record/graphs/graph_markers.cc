@@ -130,7 +130,8 @@ AddedMarkers GraphMarkers::add(CUgraph graph, bool for_device, GraphWords words)
   if (words.count == 0) words = take_words(description.size());
   const CUdeviceptr device = words.count == 0 ? 0 : device_words();
   if (device == 0) {
-    if (description.size() > 0) note_once(kLeftOut, "there was no place to watch which nodes of a graph finish");
+    if (description.size() > 0)
+      note_once(kLeftOut, "some graphs did not fit: which of their nodes finish is not watched");
     return {};
   }
   Adding adding(*driver_, device);

@@ -61,7 +61,7 @@ std::vector<std::string> LaunchPlayer::command(const Order& order, const fs::pat
 }
 
 replay::Run LaunchPlayer::run(const Order& order) {
-  if (scratch_.empty()) return {replay::Outcome::impossible, 0, "there is no temporary folder", {}, {}};
+  if (scratch_.empty()) return {replay::Outcome::impossible, 0, "cannot make a temporary folder", {}, {}};
   const fs::path answer = scratch_ / ("answer-" + std::to_string(++runs_));
   const ToolRun child = run_tool(command(order, answer), settings_.patience, relay_);
   if (!child.obstacle.empty()) return {replay::Outcome::impossible, 0, child.obstacle, {}, {}};

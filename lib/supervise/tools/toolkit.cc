@@ -80,7 +80,7 @@ ToolRun run_tool(const std::vector<std::string>& command, std::chrono::milliseco
   ToolRun run;
   const base::FileDescriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC)), output = file_for_output();
   if (!nothing.valid() || !output.valid()) {
-    run.obstacle = "there is no descriptor left for its output";
+    run.obstacle = "no file descriptor is left for its output";
     return run;
   }
   launch::SpawnOptions options;

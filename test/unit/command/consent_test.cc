@@ -68,8 +68,8 @@ TEST_CASE("somebody can be asked only where the question is seen and the answer 
     state.*member = value;
     return obstacle_to_asking(state, false).value_or("");
   };
-  CHECK(without(&TerminalState::input_is_terminal, false) == "there is no terminal at which to agree");
-  CHECK(without(&TerminalState::errors_are_terminal, false) == "there is no terminal at which to agree");
+  CHECK(without(&TerminalState::input_is_terminal, false) == "nobody can agree without a terminal");
+  CHECK(without(&TerminalState::errors_are_terminal, false) == "nobody can agree without a terminal");
   CHECK(without(&TerminalState::in_foreground, false) == "this job is in the background, where nobody can agree");
   CHECK(without(&TerminalState::lines_are_read, false) == "the program left the terminal in raw mode");
   CHECK(without(&TerminalState::dumb, true) == "this terminal cannot show a question");
