@@ -33,7 +33,7 @@ int dispatch(std::vector<std::string> words) {
   app.set_help_flag("-h,--help", "print this help");
   app.set_version_flag("--version", version_text(), "print the version");
   app.require_subcommand(1);
-  app.footer("All of this is in cudadiag(1): man cudadiag");
+  app.footer("The manual says more: man cudadiag");
   int status = 0;
   for (const auto& add : kCommands) add(app, status);
   words = with_help_at_the_end(std::move(words));

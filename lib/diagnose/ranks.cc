@@ -171,9 +171,9 @@ std::vector<std::string> rank_lines(const RanksPart& part, const std::string& di
   if (part.uneven) {
     const std::string who =
         part.uneven->rank ? fmt::format("rank {}", *part.uneven->rank) : fmt::format("process {}", part.uneven->pid);
-    lines.push_back(fmt::format(
-        "{} may have skipped one: before collective {} it launched {} kernels, against {} of the rest", who,
-        thousands(part.uneven->number), thousands(part.uneven->kernels), thousands(part.uneven->of_others)));
+    lines.push_back(fmt::format("{} may have skipped one: before collective {} it launched {} kernels, the others {}",
+                                who, thousands(part.uneven->number), thousands(part.uneven->kernels),
+                                thousands(part.uneven->of_others)));
   }
   return lines;
 }

@@ -64,8 +64,7 @@ base::Result<fs::path> find_recorder() {
   }
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (error) {
-    return base::Error{"without /proc it cannot be found out where " + std::string(kRecorderFile) +
-                           " is (/proc/self/exe: " + error.message() + ")",
+    return base::Error{"cannot look for " + std::string(kRecorderFile) + ": /proc/self/exe: " + error.message(),
                        "mount /proc, or set " + std::string(kRecorderVariable) + " to its path"};
   }
   const fs::path prefix = program.parent_path().parent_path();

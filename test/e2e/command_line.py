@@ -355,7 +355,7 @@ def what_a_killed_launcher_recorded_is_said_to_be_lost(machine):
     run.communicate()
     for command in ("report", "status"):
         said = expect_success(machine.cudadiag(command)).stderr
-        expect_in("a newer run was not finished: its cudadiag run was killed", said, command)
+        expect_in("a newer run is incomplete: its cudadiag run was killed", said, command)
         expect_in(f"; this is {older}\n", said, command)
     newest = machine.state / "cudadiag" / machine.sessions()[-1]
     expect_in("its cudadiag run was killed", machine.cudadiag("report", "latest").stderr, newest)
@@ -366,7 +366,7 @@ def what_a_killed_launcher_recorded_is_said_to_be_lost(machine):
     expect(_refused(machine, "bisect", newest), f"{lost}: record it again, with reruns: cd {machine.folder} && "
            "cudadiag run -- sh -c 'echo ready; read line'", "bisect of it")
     for command in ("status", "top"):
-        expect(_refused(machine, command, newest), f"the run of {newest} was not finished: {lost}; cudadiag list shows "
+        expect(_refused(machine, command, newest), f"the run of {newest} is incomplete: {lost}; cudadiag list shows "
                "the other sessions", command)
 
 
@@ -494,9 +494,9 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
     lines = expect_success(machine.cudadiag("doctor")).stdout.splitlines()
     taken = [line for line in lines if line.startswith("OK      CUPTI ")]
     expect(len(taken), 1, f"lines of CUPTI in {lines}")
-    expect_in(f" {machine.build}/sim/libcupti.so.13 (version 130001) is taken: LD_LIBRARY_PATH leads to it", taken[0],
+    expect_in(f" {machine.build}/sim/libcupti.so.13 (version 130001) is used: LD_LIBRARY_PATH leads to it", taken[0],
               "which, and why")
-    expect_in(f" {copy} is not taken", "\n".join(lines), "the other one")
+    expect_in(f" {copy} is not used", "\n".join(lines), "the other one")
     machine.environment["CUDADIAG_CUPTI"] = f"{copy}:/no/libcupti.so.13"
     slip = "CUDADIAG_CUPTI names /no/libcupti.so.13, which is not a file"
     expect_in(slip, machine.cudadiag("doctor").stdout, "doctor")

@@ -340,7 +340,7 @@ def status_of_a_killed_launcher_is_refused(machine):
             expect(left in result.stderr, place is None, "what is left of it")
             if place is None:
                 expect(machine.cudadiag("status").stderr.splitlines()[0],
-                       "cudadiag: a newer run was not finished: its cudadiag run was killed, and what it had recorded is "
+                       "cudadiag: a newer run is incomplete: its cudadiag run was killed, and what it had recorded is "
                        f"lost (cudadiag list shows it: {session}); its program still runs, unwatched: pid {pid}",
                        "status where no session is named")
     finally:
@@ -367,7 +367,7 @@ def status_of_a_launcher_that_was_killed_after_a_failure_leads_to_what_it_wrote(
     run.wait()
     for left in (f"; its program still runs, unwatched: pid {pid}", ""):
         expect(machine.cudadiag("status", session).stderr,
-               f"cudadiag: the run of {session} was not finished: its cudadiag run was killed{left}; what it had written "
+               f"cudadiag: the run of {session} is incomplete: its cudadiag run was killed{left}; what it had written "
                f"until then: cudadiag report {session}\n", "status")
         run.communicate()  # its input ends, and so does it
     expect_in("illegal memory access (700)", expect_success(machine.cudadiag("report", session)).stdout, "report")

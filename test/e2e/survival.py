@@ -115,9 +115,9 @@ def what_keeps_a_command_from_being_started_is_told(machine):
 def without_proc_nobody_is_said_to_be_missing(machine):
     run = machine.command("run", "--rerun=never", "--", "sh", "-c", "exit 3")
     result = in_namespace(machine, ["--mount"], "mount -t tmpfs none /proc || exit 77", *run)
-    expect((result.returncode, result.stderr), (3, "cudadiag: running without recording: without /proc it cannot be found "
-           "out where libcudadiag_record.so is (/proc/self/exe: No such file or directory); mount /proc, or set "
-           "CUDADIAG_RECORDER to its path\n"), "result")
+    expect((result.returncode, result.stderr), (3, "cudadiag: running without recording: cannot look for "
+           "libcudadiag_record.so: /proc/self/exe: No such file or directory; mount /proc, or set CUDADIAG_RECORDER to "
+           "its path\n"), "result")
 
 
 # As Docker's default profile and stricter ones have it.

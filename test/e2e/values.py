@@ -137,7 +137,7 @@ def saved_call_is_made_again_and_told(machine):
 def inputs_that_cannot_be_saved_are_said_not_to_be(machine):
     machine.plan(FAULT)
     result, report = _rerun(machine, *program("values.py"), options=["--save-inputs"])
-    expect_in("no inputs were saved: only PyTorch's operators", result.stderr, "message")
+    expect_in("no inputs were saved: that takes an operator of PyTorch", result.stderr, "message")
     expect(report["findings"][0]["inputs"], None, "inputs")
 
 

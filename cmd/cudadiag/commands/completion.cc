@@ -15,7 +15,7 @@ void add_completion(CLI::App& app, int& status) {
   const Words<Shell> shells = {{"bash", Shell::bash}, {"zsh", Shell::zsh}, {"fish", Shell::fish}};
   add_word(command, "SHELL", *shell, shells, "the shell")->required();
   command->footer(
-      "For bash, without a package: eval \"$(cudadiag completion bash)\"\nAll of this is in cudadiag(1): man cudadiag");
+      "For bash, without a package: eval \"$(cudadiag completion bash)\"\nThe manual says more: man cudadiag");
   command->callback([&app, shell, &status] {
     print(completion_script(app, *shell));
     status = 0;

@@ -132,11 +132,11 @@ void check_cupti(Checklist& checks, const std::string& lacking) {
                : remedy == nullptr || taken.note == analyse::NoteCode::cupti_not_found ? install
                                                                                        : remedy);
   } else {
-    checks.good("CUPTI", taken.path + " (version " + taken.version + ") is taken: " + why_taken(taken.path, python) +
+    checks.good("CUPTI", taken.path + " (version " + taken.version + ") is used: " + why_taken(taken.path, python) +
                              "; a program that has loaded one itself keeps that");
   }
   for (const auto& path : found) {
-    if (path != taken.path) checks.known("", path.string() + " is not taken");
+    if (path != taken.path) checks.known("", path.string() + " is not used");
   }
 }
 

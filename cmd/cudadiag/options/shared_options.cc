@@ -22,8 +22,7 @@ void add_input(CLI::App* command, std::string& session, std::optional<std::strin
 
 void name_page(CLI::App* command, const std::string& example) {
   const std::string page = "cudadiag-" + command->get_name();
-  command->footer((example.empty() ? "" : "Example: " + example + "\n") + "All of this is in " + page + "(1): man " +
-                  page);
+  command->footer((example.empty() ? "" : "Example: " + example + "\n") + "The manual says more: man " + page);
 }
 
 CLI::Option* add_verbosity(CLI::App* command, report::Verbosity& verbosity) {

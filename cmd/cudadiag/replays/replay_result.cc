@@ -98,8 +98,7 @@ class Text {
   void sanitized(const Sanitized& found) {
     const std::string_view tool = word(found.tool);
     if (!found.log.complaint.empty()) add(tool, base::printable(found.log.complaint));
-    const std::string whole =
-        found.log.errors ? fmt::format("{} errors", *found.log.errors) : "it did not come to its end";
+    const std::string whole = found.log.errors ? fmt::format("{} errors", *found.log.errors) : "it did not finish";
     add(tool, whole);
     constexpr std::size_t kMost = 8;
     for (std::size_t i = 0; i < std::min(found.log.accesses.size(), kMost); ++i) access(found.log.accesses[i]);

@@ -191,15 +191,17 @@ void RerunSpeech::cannot(const RerunProblem& problem) {
     case Kind::no_suspected_kernel:
       return say("no rerun under compute-sanitizer: no kernel is suspected by name");
     case Kind::no_sanitizer:
-      return say("compute-sanitizer is not installed here; cudadiag report -v has the command for a machine with it");
+      return say(
+          "compute-sanitizer is not installed here; cudadiag report -v shows the command for a machine that has it");
     case Kind::nothing_confirmed:
       return say("no inputs were saved: no rerun confirmed the failure");
     case Kind::nothing_saved:
       return say(
-          "no inputs were saved: only PyTorch's operators at a Python line of yours can be, outside of backward "
-          "passes and compiled code");
+          "no inputs were saved: that takes an operator of PyTorch at a Python line of yours, outside of backward "
+          "passes "
+          "and compiled code");
     case Kind::no_launch_saved:
-      return say("no launch was saved: only a kernel that a rerun waited for alone, outside of CUDA graphs, can be");
+      return say("no launch was saved: that takes a kernel outside of CUDA graphs, alone on the GPU in a rerun");
     case Kind::replay_not_started:
       return say("the replay could not be started: " + problem.failure.what);
   }

@@ -25,7 +25,7 @@ std::string still_there(const session::LivePlace& place) {
 
 base::Error failure_of(const supervise::KilledRun& run) {
   const bool lost = session::was_lost(run.folder);
-  return {"the run of " + run.folder.string() + " was not finished: its cudadiag run was killed" +
+  return {"the run of " + run.folder.string() + " is incomplete: its cudadiag run was killed" +
               (lost ? ", and what it had recorded is lost" : "") + still_there(run.place),
           lost ? "cudadiag list shows the other sessions"
                : "for what it had written until then: cudadiag report " + diagnose::shell_word(run.folder.string())};
@@ -39,7 +39,7 @@ void tell_newer_run(const std::vector<session::Root>& roots, const base::Result<
   if (!newer || (folder != nullptr && folder->filename() >= newer->filename())) return;
   const auto place = was_lost ? session::live_place(*newer) : std::nullopt;
   const std::string text =
-      was_lost ? "a newer run was not finished: its cudadiag run was killed, and what it had recorded is lost "
+      was_lost ? "a newer run is incomplete: its cudadiag run was killed, and what it had recorded is lost "
                  "(cudadiag list shows it: " +
                      newer->string() + ")" + (place ? still_there(*place) : "")
                : "a newer run has not ended and has no report yet (cudadiag status " +

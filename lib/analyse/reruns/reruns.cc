@@ -415,7 +415,7 @@ void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Fai
   const auto runs = [](auto number) { return number == 1 ? "a rerun" : fmt::format("{} reruns", number); };
   const std::string others = under_mps(failure.process->record) ? ", or another process's fault" : "";
   if (gave_up) {
-    failure.because.add(fmt::format("{} did not fail, but cudadiag gave up waiting in it", runs(passed)));
+    failure.because.add(fmt::format("{} did not fail, but a wait in it took longer than --wait-limit", runs(passed)));
   } else if (waited == 0) {
     failure.because.add(fmt::format("{} reached this call, did not wait for it, and did not fail", runs(passed)));
   } else if (vanished == Vanished::comes_and_goes) {

@@ -150,9 +150,9 @@ const std::vector<Rule>& access_rules() {
       {.id = "misaligned-address",
        .codes = {716},
        .when = misaligned,
-       .texts = {"{kernel} {verb} {size} at once, {distance} after a multiple of {size}: the address is computed from "
+       .texts = {"{kernel} {verb} {size} at once, {distance} past a multiple of {size}: the address is computed from "
                  "{parameter}",
-                 "{kernel} {verb} {size} at once, {distance} after a multiple of {size}"},
+                 "{kernel} {verb} {size} at once, {distance} past a multiple of {size}"},
        .fix = {"use a pointer and offsets that are multiples of the size of the access, or access smaller pieces",
                "{torch:call the kernel with a .clone() of a view: .contiguous() keeps its offset}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#device-memory-accesses"},

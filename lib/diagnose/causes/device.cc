@@ -63,7 +63,7 @@ const std::vector<Rule>& device_rules() {
        .codes = {101},
        .calls = {"MemPrefetch", "MemAdvise"},
        .when = refused,
-       .texts = {"{call} was refused the device: often caused by one that cannot page managed memory, as under WSL "
+       .texts = {"{call} could not use the device: often caused by one that cannot page managed memory, as under WSL "
                  "and on virtual GPUs, or by a number that this process does not have"},
        .fix =
            {"call it only where the device's {cuda:cudaDevAttrConcurrentManagedAccess|"
@@ -83,9 +83,9 @@ const std::vector<Rule>& device_rules() {
        .sure = Sure::often,
        .codes = {101},
        .when = refused,
-       .texts = {"{call} was refused the device: often caused by a number that this process does not have (it sees "
+       .texts = {"{call} could not use the device: often caused by a number that this process does not have (it sees "
                  "CUDA_VISIBLE_DEVICES={visible}, numbered from 0), or by something that this device cannot do",
-                 "{call} was refused the device: often caused by a number that this process does not have, or by "
+                 "{call} could not use the device: often caused by a number that this process does not have, or by "
                  "something that this device cannot do"},
        .fix = {"number devices from 0 in the order of CUDA_VISIBLE_DEVICES, with no more ranks than GPUs",
                "ask for what the call needs with {cuda:cudaDeviceGetAttribute|cuDeviceGetAttribute} first"},

@@ -116,7 +116,7 @@ const std::vector<Rule>& graph_rules() {
       {.id = "capture-unmatched",
        .codes = {903},
        .when = refused_at_once,
-       .texts = {"{call} ends a capture on a stream on which none was begun"},
+       .texts = {"{call} ends a capture on a stream that began none"},
        .fix = {"end the capture on the stream that it was begun on"},
        .link = kCapture},
       {.id = "capture-unjoined",

@@ -356,11 +356,11 @@ const std::vector<Rule>& memory_rules() {
        .sure = Sure::often,
        .codes = {716},
        .when = off_a_vector,
-       .texts = {"{argument} lies {remainder} bytes after a multiple of 16: a misaligned access is often caused by "
-                 "reading such a view in vectors (int4, float4, 128-bit loads)"},
+       .texts = {"{argument} lies {remainder} bytes past a multiple of 16: a misaligned access is often caused by "
+                 "vector loads (int4, float4, 128 bits) from such a view"},
        .fix = {"{torch:call the kernel with a .clone() of it: .contiguous() keeps a view's offset|give the kernel an "
-               "address on "
-               "a multiple of 16 bytes: what allocating returns is on one, an offset into it need not be}",
+               "address "
+               "that is a multiple of 16: an allocation begins at one, an offset into it may not lie on one}",
                "or let the kernel test the pointer (ptr % 16) and read single elements where it must"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#device-memory-accesses"},
       {.id = "shared-out-of-range",
@@ -374,7 +374,7 @@ const std::vector<Rule>& memory_rules() {
             "in bytes",
             "recursion, or large arrays in local memory, need a larger stack: "
             "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}",
-            "see that each argument which the kernel takes for a pointer is one"},
+            "check that each argument that the kernel takes for a pointer is one"},
        .link = "https://docs.nvidia.com/cuda/cuda-gdb/index.html#gpu-error-reporting"},
   };
   return rules;

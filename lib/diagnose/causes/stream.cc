@@ -85,8 +85,9 @@ const std::vector<Rule>& stream_rules() {
        .codes = {101},
        .calls = {"EnablePeerAccess"},
        .when = names_call,
-       .texts = {"{call} was refused the device: often caused by two devices that cannot reach each other's memory, or "
-                 "by a number that this process does not have"},
+       .texts =
+           {"{call} could not use the device: often caused by two devices that cannot reach each other's memory, or "
+            "by a number that this process does not have"},
        .fix = {"ask {cuda:cudaDeviceCanAccessPeer|cuDeviceCanAccessPeer} first, and copy through the host if it says "
                "no (nvidia-smi topo -m shows the links)"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},

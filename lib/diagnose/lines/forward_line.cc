@@ -85,11 +85,11 @@ class Search {
     const analyse::ForwardLaunches found = analyse::forward_launches(process_.record, operation);
     if (found.claims.empty()) {
       because = found.whole ? "nothing was launched when its node was made"
-                            : "the records of the time when its node was made are lost";
+                            : "the records from when its node was made are lost";
       return std::nullopt;
     }
     if (!found.whole) {
-      because = "the records of the time when its node was made are lost";
+      because = "the records from when its node was made are lost";
       return std::nullopt;
     }
     bool operators_known = false;

@@ -371,15 +371,15 @@ void add_races(Diagnosis& report, const session::Session& session, const Resolve
     report.notes.push_back({analyse::NoteCode::races_unjudged, std::move(text)});
   }
   if (dismissed > 0) {
-    report.notes.push_back(
-        {analyse::NoteCode::races_dismissed, fmt::format("{} possible race{} none: by the schemas of their operators, "
-                                                         "both sides read",
-                                                         dismissed, dismissed == 1 ? " is" : "s are")});
+    report.notes.push_back({analyse::NoteCode::races_dismissed,
+                            fmt::format("{} possible race{} ruled out: by the schemas of their operators, "
+                                        "both sides only read",
+                                        dismissed, dismissed == 1 ? " is" : "s are")});
   }
   if (apart > 0) {
     report.notes.push_back({analyse::NoteCode::races_dismissed,
-                            fmt::format("{} possible race{} none: the tensors of both sides have no byte in common",
-                                        apart, apart == 1 ? " is" : "s are")});
+                            fmt::format("{} possible race{} ruled out: the tensors of both sides share no byte", apart,
+                                        apart == 1 ? " is" : "s are")});
   }
   std::stable_partition(found.begin(), found.end(), [](const Finding& finding) { return !finding.race->possible; });
   if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;

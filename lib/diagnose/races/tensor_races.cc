@@ -82,7 +82,7 @@ void describe(Finding& finding, const DeliveredRace& from) {
                                              ": stream.wait_stream(other), or an event");
   finding.grade = analyse::Grade::inferred;
   finding.because =
-      "no event and no wait of PyTorch's orders the two, and their tensors have these bytes in common; waits that "
+      "no event or wait of PyTorch orders the two, and their tensors share these bytes; waits that "
       "other "
       "libraries make were not seen";
 }

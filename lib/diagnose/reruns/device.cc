@@ -221,7 +221,7 @@ class Matching {
           std::find(candidate.kernels.begin(), candidate.kernels.end(), failure.mangled) != candidate.kernels.end();
       if (candidate.launch.mangled != failure.mangled && !among) continue;
       Fit found = fit(failure, finding, candidate.launch);
-      found.words += fmt::format("; of the candidates number {}", i + 1);
+      found.words += fmt::format("; it is candidate {}", i + 1);
       if (!best || found.points > best->points) best = std::move(found);
     }
     return best;
@@ -239,7 +239,7 @@ class Matching {
       text += fmt::format("{}{}, {}", other ? "another kernel: " : "", name, place_of(failure));
       for (std::size_t i = 1; i < first->candidates.size(); ++i) {
         if (first->candidates[i].launch.mangled != failure.mangled) continue;
-        text += fmt::format("; that is candidate {}", i + 1);
+        text += fmt::format("; it is candidate {}", i + 1);
         break;
       }
     }

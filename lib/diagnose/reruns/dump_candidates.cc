@@ -253,7 +253,7 @@ void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
   if (one_line && only_kernels && all_known) {
     failure.grade = analyse::Grade::proven;
     failure.because.add(named == 1 ? "no other such launch can have been running"
-                                   : fmt::format("which of {} launches of this line, is not known", named));
+                                   : fmt::format("which of {} launches of this line it was is not known", named));
     failure.call_not_known = named > 1;
   } else {
     failure.because.add(fmt::format("{} launches with them can have been running", named));

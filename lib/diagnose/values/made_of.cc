@@ -130,12 +130,13 @@ std::string remedy(std::string_view op, const DeliveredNonFinite& value) {
   if (name.starts_with("log")) return "keep the argument positive: torch.log(x.clamp(min=1e-8))";
   if (name == "sqrt" || name == "rsqrt") return "keep the argument from going below 0: x.clamp(min=0)";
   if (name == "acos" || name == "asin") return "keep the argument between -1 and 1: x.clamp(-1, 1)";
-  if (name == "pow") return "a negative base has no power with a fraction: keep it positive";
+  if (name == "pow") return "a negative base has no fractional power: keep it positive";
   const bool masked = value.infinite.empty() || value.infinite.find("fill") != std::string::npos ||
                       value.infinite.find("full") != std::string::npos;
   if (masked && name.find("softmax") != std::string::npos) return "give each row at least one element that is not -inf";
   if (name == "mean" || name == "std" || name == "var") return "make sure that it has elements to average";
-  if (!value.infinite.empty()) return "keep the values from overflowing, as by a larger type or a smaller scale";
+  if (!value.infinite.empty())
+    return "keep the values from overflowing, for example by a larger type or a smaller scale";
   return "";
 }
 

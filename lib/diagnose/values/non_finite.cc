@@ -81,7 +81,7 @@ class NonFiniteBuilder {
   Finding build() {
     finding_.kind = analyse::Kind::non_finite;
     finding_.title = value_.role == ValueRole::made ? "first NaN" : "NaN";
-    finding_.text = "The first element that is not a number, of all that lead to a result that the program uses.";
+    finding_.text = "The first NaN among all that lead to a result that the program uses.";
     finding_.pid = process_.pid;
     finding_.rank = process_.rank;
     finding_.host = session_.manifest.host;

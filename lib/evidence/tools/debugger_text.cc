@@ -207,7 +207,7 @@ class Comparison {
     };
     const auto found = std::find_if(place.lines.begin(), place.lines.end(), is_there);
     std::string told = fmt::format("{}:{}", there.file, there.line);
-    if (found != place.lines.end() && found != place.lines.begin()) told += " (which it was inlined into)";
+    if (found != place.lines.end() && found != place.lines.begin()) told += " (into which it was inlined)";
     tell("line", fmt::format("{}:{}", place.lines.front().file, place.lines.front().line), told,
          found == place.lines.begin());
   }

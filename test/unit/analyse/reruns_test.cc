@@ -455,7 +455,8 @@ TEST_CASE("a rerun in which waiting was given up says nothing of a race") {
   const Analysis analysis = runs.look();
   CHECK(analysis.reruns[0].gave_up);
   CHECK(analysis.vanished == Vanished::no);
-  CHECK(analysis.failures[0].because.text().ends_with("; a rerun did not fail, but cudadiag gave up waiting in it"));
+  CHECK(analysis.failures[0].because.text().ends_with(
+      "; a rerun did not fail, but a wait in it took longer than --wait-limit"));
   REQUIRE(analysis.notes.size() == 1);
   CHECK(analysis.notes[0].code == analyse::NoteCode::wait_given_up);
 }

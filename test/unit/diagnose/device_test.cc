@@ -420,7 +420,7 @@ TEST_CASE("of a graph's nodes the dump may name any, also one of several kernels
   const Diagnosis report = diagnose::SessionState(recorded.session, analysis).diagnosis();
   CHECK(lines_of(report.findings.at(0)) == std::vector<int>{10, 20, 10});
   CHECK(device_of(report).line == 8);
-  CHECK(device_of(report).join == "same kernel; its grid was not kept; of the candidates number 1");
+  CHECK(device_of(report).join == "same kernel; its grid was not kept; it is candidate 1");
   CHECK(report.findings.at(0).because.text().find("a node of the line that is listed first may have") !=
         std::string::npos);
 }

@@ -79,7 +79,7 @@ TEST_CASE("a rank that may have left one out is told with its kernels") {
   RanksPart part{9, RanksDifference::absence, {at(0, 9), missing(1)}};
   part.uneven = {5, 4712, 1, 8, 4};
   CHECK(rank_lines(part, kHome).back() ==
-        "rank 1 may have skipped one: before collective 5 it launched 8 kernels, against 4 of the rest");
+        "rank 1 may have skipped one: before collective 5 it launched 8 kernels, the others 4");
   CHECK(ranks_text(part, kHome).starts_with("at collective 9, after 8 that all called alike: rank 0: "));
 }
 

@@ -184,7 +184,7 @@ TEST_CASE("a line that the failing one was inlined into is no agreement") {
   const CrossCheck check =
       cross_check(failure, debugger_testimony("The exception was triggered at PC 0x0  kernel()  (kernel.cu:20)\n"));
   REQUIRE(check.different.size() == 1);
-  CHECK(check.different[0].there == "kernel.cu:20 (which it was inlined into)");
+  CHECK(check.different[0].there == "kernel.cu:20 (into which it was inlined)");
 }
 
 TEST_CASE("a debugger that failed has no say, whatever it printed before") {
