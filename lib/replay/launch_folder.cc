@@ -92,7 +92,7 @@ base::Result<LaunchFolder> LaunchFolder::open(const fs::path& path) {
 
 std::string LaunchFolder::why_foreign() const {
   struct stat status {};
-  if (::fstat(folder_.get(), &status) != 0) return "its folder cannot be looked at";
+  if (::fstat(folder_.get(), &status) != 0) return "its folder cannot be read";
   if (status.st_uid != ::geteuid()) return fmt::format("its folder belongs to another user (uid {})", status.st_uid);
   if (launch_.made_on.empty() || launch_.made_on != host_mark()) return "it was saved on another host";
   return "";

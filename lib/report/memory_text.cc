@@ -63,7 +63,7 @@ std::vector<std::string> tensor_lines(const diagnose::MemoryUse& memory, const s
   add_line(lines,
            fmt::format("PyTorch had reserved {} and allocated {} of it; the largest free piece was {}{}",
                        size_text(tensors.reserved), size_text(tensors.allocated), size_text(tensors.largest_free),
-                       tensors.times > 1 ? fmt::format(", when it ran out for the {}. time", tensors.times) : ""));
+                       tensors.times > 1 ? fmt::format("; it ran out {} times", tensors.times) : ""));
   const std::uint64_t unused = tensors.reserved - std::min(tensors.reserved, tensors.allocated);
   if (memory.asked > 0 && unused >= memory.asked && tensors.largest_free < memory.asked) {
     add_line(lines, "that much was free, but in pieces that are too small: it is fragmented");

@@ -405,7 +405,7 @@ def list_shows_what_was_recorded_without_the_launcher(machine):
     expect_in("  not finished  -  ", line, "end")
     expect_in("ten_launches.py", line, "command")
     expect_in("cannot tell whether CUDA failed in this session: it was recorded without cudadiag run, or that was "
-              "killed, so how its programs ended is not known\n", machine.cudadiag("report").stdout, "report")
+              "killed, so it is not known how its programs ended\n", machine.cudadiag("report").stdout, "report")
     refused = machine.cudadiag("bisect")
     expect((refused.stdout, refused.returncode), ("", 125), "bisect")
     expect_in("how its program was started is not known", refused.stderr, "why not")

@@ -334,8 +334,8 @@ def bundle_is_not_given_the_name_of_a_session(machine):
     (name,) = machine.sessions()
     folder = machine.state / "cudadiag" / name
     for session in (name, folder, f"{folder}/", "latest"):
-        expect(_refused(machine, "report", "--bundle", session), f"--bundle {session}: this names a session, not a file "
-               f"to write; to pack it: cudadiag report {session} --bundle", "a session where a file belongs")
+        expect(_refused(machine, "report", "--bundle", session), f"--bundle {session}: this names a session, not an "
+               f"output file; to pack it: cudadiag report {session} --bundle", "a session where a file belongs")
         expect_success(machine.cudadiag("report", session, "--bundle"))
         (machine.folder / f"cudadiag-{name}.tar.gz").unlink()
     expect_in("--bundle [FILE]", expect_success(machine.cudadiag("report", "--help")).stdout, "help")

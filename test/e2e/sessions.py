@@ -26,8 +26,8 @@ def an_old_session_that_goes_is_announced_and_nothing_of_the_users_goes_with_it(
     model.mkdir()
     (model / "manifest.json").write_text('{"model": "mine"}')
     said = machine.run(program).stderr
-    expect_in(f"removed 1 old session ({oldest.name}): {root} keeps the newest 20, 2 GB at most; cudadiag keep SESSION "
-              "excepts one\n", said, "announcement")
+    expect_in(f"removed 1 old session ({oldest.name}): {root} keeps the newest 20, 2 GB at most; to protect one: "
+              "cudadiag keep SESSION\n", said, "announcement")
     expect(sorted(p.name for p in oldest.iterdir()), ["weights.bin"], "what is left of the oldest")
     expect(sorted(p.name for p in model.iterdir()), ["manifest.json"], "a folder of the user's")
     expect("removed" in machine.run(program, options=["-q"]).stderr, False, "announcement of -q")

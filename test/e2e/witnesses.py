@@ -285,7 +285,7 @@ def sanitizer_that_crashes_hangs_or_is_missing_costs_no_report(machine):
     (machine.folder / "bin/compute-sanitizer").unlink()
     report, result = _run(machine, "--sanitize")
     expect(_outcome(report, "sanitize"), [], "pass")
-    expect_in("compute-sanitizer is not installed here; cudadiag report -v has the command", result.stderr, "stderr")
+    expect_in("compute-sanitizer is not installed here; cudadiag report -v shows the command", result.stderr, "stderr")
     _install_sanitizer(machine, _log(LOAD))
     expect_success(machine.cudadiag("bisect", "--sanitize", timeout=60))
     expect(_outcome(machine.report(), "sanitize"), ["1 invalid access"], "pass after bisect")

@@ -48,9 +48,9 @@ Unrecorded unrecorded_in(const std::filesystem::path& pass_folder) {
 }
 
 base::Error nothing_recorded_of(const Unrecorded& unrecorded) {
-  const std::string whom = unrecorded.processes == 1
-                               ? "a process that initialised CUDA: "
-                               : std::to_string(unrecorded.processes) + " processes that initialised CUDA, of one as ";
+  const std::string whom = unrecorded.processes == 1 ? "a process that initialised CUDA: "
+                                                     : std::to_string(unrecorded.processes) +
+                                                           " processes that initialised CUDA; one of them: ";
   const std::string what = "nothing was recorded of " + whom;
   const std::string reason = std::strerror(unrecorded.error);
   switch (unrecorded.what) {

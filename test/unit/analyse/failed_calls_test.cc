@@ -179,7 +179,7 @@ TEST_CASE("a code that says nothing proves nothing") {
     CHECK(findings.failures[0].grade == Grade::suspected);
     CHECK(findings.failures[0].because ==
           "cuMemcpyDtoH_v2 returned it, and the program ended with status 1 afterwards; this code does not say whether "
-          "the call failed or earlier work on the GPU");
+          "the call or earlier GPU work failed");
   }
 }
 
@@ -283,8 +283,8 @@ TEST_CASE("a Python program that ends with a status of its own choice may have d
   const Failure failure = calls.after(2).failures.at(0);
   CHECK(failure.grade == Grade::suspected);
   CHECK(failure.because ==
-        "the call itself returned it, and the program ended with status 2 afterwards; of an exception that nobody "
-        "catches Python ends with status 1");
+        "the call itself returned it, and the program ended with status 2 afterwards; Python exits with status 1 "
+        "after an uncaught exception");
 }
 
 TEST_CASE("a thread that was given memory afterwards may have dealt with being refused some") {
@@ -360,8 +360,8 @@ TEST_CASE("where only the command's end is known, nothing ties it to the call") 
   const Failure failure = failed_calls(calls.process, end).failures.at(0);
   CHECK(failure.grade == Grade::suspected);
   CHECK(failure.because ==
-        "the call itself returned it, and the command ended with status 1 afterwards; how this process of it ended is "
-        "not known");
+        "the call itself returned it, and the command ended with status 1 afterwards; how this process ended is not "
+        "known");
   CHECK(failed_calls(calls.process, Ending{}).failures.empty());
 }
 

@@ -104,5 +104,5 @@ TEST_CASE("freed, null, foreign and misaligned") {
   Symptoms misaligned = access(Relation::misaligned, 1);
   CHECK(explain(misaligned)->id == "misaligned-address");
   CHECK(explain(misaligned)->text ==
-        "scale() reads 4 bytes at once, 1 byte past a multiple of 4 bytes: the address is made of parameter 1");
+        "scale() reads 4 bytes at once, 1 byte past a multiple of 4 bytes: the address is computed from parameter 1");
 }

@@ -21,7 +21,7 @@ TEST_CASE("a call that another one's failure leads to") {
   Symptoms symptoms = refused_launch(400, {1, 1, 1}, {32, 1, 1});
   symptoms.swallowed = "cuModuleGetFunction";
   CHECK(id_of(symptoms) == "after-failed-call");
-  CHECK(explain(symptoms)->fix == std::vector<std::string>{"check what cuModuleGetFunction returns, and stop where it "
+  CHECK(explain(symptoms)->fix == std::vector<std::string>{"check what cuModuleGetFunction returns, and stop if it "
                                                            "fails"});
   symptoms.code = 701;
   CHECK(id_of(symptoms) != "after-failed-call");

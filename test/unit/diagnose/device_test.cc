@@ -252,7 +252,7 @@ TEST_CASE("the dump of another kernel is not the finding's") {
         "far_load, cases.cu:16)");
   CHECK(notes(report, "device-disagrees") ==
         Lines{"in the rerun for a core dump Warp Illegal Address came from another kernel: far_load, cases.cu:16; it "
-              "is not taken for the finding's"});
+              "is not used for this finding"});
 }
 
 namespace {
@@ -366,7 +366,7 @@ TEST_CASE("a dump that does not fit changes nothing of several candidates") {
   });
   CHECK_FALSE(changes(finding));
   CHECK(finding.device_unknown ==
-        "in the rerun for a core dump Warp Illegal Address came from another kernel: far_load, cases.cu:16; that is "
+        "in the rerun for a core dump Warp Illegal Address came from another kernel: far_load, cases.cu:16; it is "
         "candidate 2");
 }
 

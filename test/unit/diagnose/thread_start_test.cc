@@ -128,7 +128,7 @@ TEST_CASE("the first line of the user's leads, through threads that started thre
   CHECK((finding.location.file == kStartingScript && finding.location.line == 7));
   CHECK(finding.thread_start->stack.size() == 4);
   runs.deliveries()[0].pool = true;
-  CHECK(runs.finding().because.text().ends_with("the one leads that gave this work to the pool"));
+  CHECK(runs.finding().because.text().ends_with("the leading line gave this work to the pool"));
 }
 
 TEST_CASE("of what was told of the thread the latest before the operation counts") {

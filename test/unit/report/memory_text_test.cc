@@ -105,9 +105,8 @@ TEST_CASE("what PyTorch's allocator said is told with its lines, and named fragm
   const Lines lines = tensor_lines(memory, "/home/u", false);
   REQUIRE(lines.size() == 4);
   CHECK(lines[0] ==
-        "PyTorch had reserved 20.0 MiB and allocated 12.0 MiB of it; the largest free piece was 5.0 MiB, the 2. time "
-        "that "
-        "it found none");
+        "PyTorch had reserved 20.0 MiB and allocated 12.0 MiB of it; the largest free piece was 5.0 MiB; it ran out "
+        "2 times");
   CHECK(lines[1] == "that much was free, but in pieces that are too small: it is fragmented");
   CHECK(lines[2] == "12.0 MiB in 3 tensors from a.py:7, f");
   CHECK(lines[3] ==

@@ -41,7 +41,7 @@ TEST_CASE("a session is the reader's own by its folder's owner and its host") {
   CHECK(session::why_foreign(session_in(scratch.path(), here)).empty());
   CHECK(session::why_foreign(session_in(scratch.path(), "evilbox")) == "it was recorded on another host (evilbox)");
   CHECK(session::why_foreign(session_in(scratch.path(), "")) == "the host that it was recorded on is not known");
-  CHECK(session::why_foreign(session_in(scratch.path() / "gone", here)).starts_with("its folder cannot be looked at"));
+  CHECK(session::why_foreign(session_in(scratch.path() / "gone", here)).starts_with("its folder cannot be read"));
   if (::geteuid() != 0) {
     MESSAGE("skipped: only root can give a folder away");
     return;

@@ -37,9 +37,10 @@ TEST_CASE("it is said of whom nothing was recorded, why, and what to do") {
       "the recording of 64 MB");
   CHECK(limit.hint == "raise the limit (ulimit -f)");
   const base::Error refused = session::nothing_recorded_of({2, What::file, EACCES});
-  CHECK(refused.what ==
-        "nothing was recorded of 2 processes that initialised CUDA, of one as no file could be made for the recording "
-        "(Permission denied)");
+  CHECK(
+      refused.what ==
+      "nothing was recorded of 2 processes that initialised CUDA; one of them: no file could be made for the recording "
+      "(Permission denied)");
   // A newer recorder may know more.
   CHECK(
       session::nothing_recorded_of({1, static_cast<What>(9), EPERM}).what ==
