@@ -8,14 +8,14 @@
 namespace cudadiag::races {
 namespace {
 
-using Kind = wire::allocation::Kind;
+using MemoryKind = wire::allocation::Kind;
 
 constexpr std::size_t kMostOverruns = 256;
 
 // Memory of which all bytes that a kernel may use are known: whole pages are registered or opened, or more.
-bool has_known_end(Kind kind) {
-  return kind == Kind::device || kind == Kind::managed || kind == Kind::ordered || kind == Kind::pinned ||
-         kind == Kind::mapped;
+bool has_known_end(MemoryKind kind) {
+  return kind == MemoryKind::device || kind == MemoryKind::managed || kind == MemoryKind::ordered ||
+         kind == MemoryKind::pinned || kind == MemoryKind::mapped;
 }
 
 }  // namespace

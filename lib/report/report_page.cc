@@ -163,7 +163,7 @@ std::string command_line(const std::vector<std::string>& words) {
 }
 
 // "python train.py  in /home/u, 2026-11-21T10:15:00Z, session /home/u/.local/state/cudadiag/20261121-101500-4711"
-Section run(const diagnose::Diagnosis& report) {
+Section run_section(const diagnose::Diagnosis& report) {
   Section section{"Run", {}, 0, 0, Ink::plain, Wide::stays};
   std::string command = command_line(report.command), rest;
   const std::pair<const char*, const std::string*> parts[] = {
@@ -186,7 +186,7 @@ void add_run(Page& page, const diagnose::Diagnosis& report, bool suggest_rerun) 
     }
   }
   page.sections.push_back(next);
-  page.sections.push_back(run(report));
+  page.sections.push_back(run_section(report));
   Section notes{"Notes", {}, 0, 0, Ink::plain, Wide::wraps};
   for (const analyse::Note& note : report.notes) {
     notes.lines.push_back(base::printable(fmt::format("{} ({})", note.text, word(note.code))));

@@ -28,7 +28,7 @@ const Argument* add_first(const Symptoms& symptoms, Facts& facts, Is is) {
 bool is_freed(const Argument& argument) { return argument.allocation && argument.allocation->is_freed; }
 
 // A launch is refused for its configuration, and not for its pointers.
-bool freed(const Symptoms& symptoms, Facts& facts) {
+bool points_into_freed(const Symptoms& symptoms, Facts& facts) {
   if (symptoms.launch && !symptoms.asynchronous) return false;
   const Argument* pointer = add_first(symptoms, facts, is_freed);
   if (pointer == nullptr) return false;
@@ -51,10 +51,12 @@ bool only_freed(const Symptoms& symptoms, Facts& facts) {
     const bool live = argument.allocation && !is_freed(argument);
     return argument.pointer == 0u || unknown || (live && (past || !copy));
   });
-  return !others && freed(symptoms, facts);
+  return !others && points_into_freed(symptoms, facts);
 }
 
-bool freed_before_replay(const Symptoms& symptoms, Facts& facts) { return symptoms.in_graph && freed(symptoms, facts); }
+bool freed_before_replay(const Symptoms& symptoms, Facts& facts) {
+  return symptoms.in_graph && points_into_freed(symptoms, facts);
+}
 
 // By the address in the core dump of the run itself.
 bool used_freed_in_replay(const Symptoms& symptoms, Facts& facts) {
@@ -70,7 +72,7 @@ bool used_freed_in_replay(const Symptoms& symptoms, Facts& facts) {
 
 // Without a failure this is all that can be said.
 bool only_freed_before_replay(const Symptoms& symptoms, Facts& facts) {
-  return symptoms.in_graph && (symptoms.code == 0 ? freed(symptoms, facts) : only_freed(symptoms, facts));
+  return symptoms.in_graph && (symptoms.code == 0 ? points_into_freed(symptoms, facts) : only_freed(symptoms, facts));
 }
 
 bool copy_past_the_end(const Symptoms& symptoms, Facts& facts) {
@@ -260,7 +262,7 @@ const std::vector<Rule>& memory_rules() {
       {.id = "use-after-free",
        .sure = Sure::often,
        .codes = {1, 700, 719},
-       .when = freed,
+       .when = points_into_freed,
        .texts = {"{argument} points into {bytes} that were freed at {freed} before this operation was issued, and the "
                  "operation probably used them",
                  "{argument} points into {bytes} that were freed before this operation was issued, and the operation "

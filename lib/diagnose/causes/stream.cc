@@ -5,18 +5,18 @@
 namespace cudadiag::causes {
 namespace {
 
-bool names_call(const Symptoms& symptoms, Facts& facts) {
+bool names_refusing_call(const Symptoms& symptoms, Facts& facts) {
   facts.add("call", symptoms.call);
   return !symptoms.asynchronous;
 }
 
 bool takes_a_stream_or_event(const Symptoms& symptoms, Facts& facts) {
-  return names_call(symptoms, facts) &&
+  return names_refusing_call(symptoms, facts) &&
          (symptoms.launch || has_any(symptoms.call, {"Stream", "Event", "Async", "Graph", "Launch"}));
 }
 
 bool takes_times(const Symptoms& symptoms, Facts& facts) {
-  return names_call(symptoms, facts) && has_any(symptoms.call, {"EventElapsedTime"});
+  return names_refusing_call(symptoms, facts) && has_any(symptoms.call, {"EventElapsedTime"});
 }
 
 bool follows_a_failure(const Symptoms& symptoms, Facts& facts) {
@@ -74,7 +74,7 @@ const std::vector<Rule>& stream_rules() {
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-and-event-behavior"},
       {.id = "peer-access-unsupported",
        .codes = {217},
-       .when = names_call,
+       .when = names_refusing_call,
        .texts = {"the two devices of {call} cannot reach each other's memory"},
        .fix = {"ask {cuda:cudaDeviceCanAccessPeer|cuDeviceCanAccessPeer} first, and copy through the host if it says "
                "no (nvidia-smi topo -m shows "
@@ -84,7 +84,7 @@ const std::vector<Rule>& stream_rules() {
        .sure = Sure::often,
        .codes = {101},
        .calls = {"EnablePeerAccess"},
-       .when = names_call,
+       .when = names_refusing_call,
        .texts =
            {"{call} could not use the device: often caused by two devices that cannot reach each other's memory, or "
             "by a number that this process does not have"},
@@ -94,7 +94,7 @@ const std::vector<Rule>& stream_rules() {
       {.id = "peer-access-not-enabled",
        .codes = {705},
        .calls = {"DisablePeerAccess"},
-       .when = names_call,
+       .when = names_refusing_call,
        .texts = {"{call} takes back access to another device's memory that this device was never given, or no longer "
                  "has: nothing is left to do"},
        .fix = {"call it once for each {cuda:cudaDeviceEnablePeerAccess|cuCtxEnablePeerAccess} that succeeded, with the "
@@ -104,7 +104,7 @@ const std::vector<Rule>& stream_rules() {
       {.id = "no-context",
        .sure = Sure::often,
        .codes = {201},
-       .when = names_call,
+       .when = names_refusing_call,
        .texts = {"{call} found no valid context: often caused by a thread on which none is current, or by a destroyed "
                  "one, current or passed to the call"},
        .fix = {"make a context current on this thread first: {cuda:cudaSetDevice|cuCtxSetCurrent}{torch:, or any "

@@ -10,7 +10,7 @@
 namespace cudadiag::session {
 namespace {
 
-constexpr std::uintmax_t kMostBytes = 16u << 20;
+constexpr std::uintmax_t kMostCallBytes = 16u << 20;
 constexpr std::size_t kMostMissing = 64;
 constexpr int kWorked = 0, kFailed = 10;
 
@@ -29,7 +29,7 @@ std::filesystem::path saved_call_folder(const std::filesystem::path& pass_folder
 
 std::optional<SavedCall> read_saved_call(const std::filesystem::path& folder) {
   if (!open_plain_folder(AT_FDCWD, folder.c_str()).valid()) return std::nullopt;
-  const auto text = read_plain_file(folder / "call.json", kMostBytes);
+  const auto text = read_plain_file(folder / "call.json", kMostCallBytes);
   return text ? parse_saved_call(*text) : std::nullopt;
 }
 
