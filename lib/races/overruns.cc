@@ -24,7 +24,7 @@ bool has_known_end(MemoryKind kind) {
 bool Feed::is_covered(std::uint64_t begin, std::uint64_t end) const {
   const Memory* memory = memory_at(begin);
   while (memory != nullptr && memory->begin + memory->bytes < end) {
-    if (memory->kind != Kind::mapped) return false;
+    if (memory->kind != MemoryKind::mapped) return false;
     memory = memory_at(memory->begin + memory->bytes);
   }
   return memory != nullptr;

@@ -21,7 +21,7 @@ using session::GraphNode;
 using session::ProcessRecord;
 
 namespace graph_node = wire::graph_node;
-constexpr std::uint32_t kAssert = 710;
+constexpr std::uint32_t kNoError = 0, kAssert = 710;
 
 // For each node, whether it contains others: the nodes of a child graph, or of the known bodies of a conditional node.
 // An empty body counts as not known.
@@ -52,7 +52,7 @@ bool checks_data(const GraphNode& node, const ProcessRecord& record) {
 struct Group {
   std::uint32_t first = 0, size = 0;  // index of a node
   std::uint32_t changed = 0;
-  bool checks_data = false, made_apart = false, alike = true, same_shape = true;
+  bool checks_data = false, runs_kernel = false, made_apart = false, alike = true, same_shape = true;
 };
 
 // `launch`: of the graph.
@@ -66,7 +66,8 @@ std::vector<Group> groups_of(const std::vector<std::uint32_t>& nodes, const Grap
     const std::uint32_t site = changed != 0 ? changed : node.site;
     const auto [at, is_new] = by_line.try_emplace({site, site == 0 ? node.function : 0}, groups.size());
     if (is_new) {
-      groups.push_back({index, 0, changed, code == kAssert && checks_data(node, record)});
+      groups.push_back(
+          {index, 0, changed, code == kAssert && checks_data(node, record), node.type == graph_node::kKernel});
     }
     Group& group = groups[at->second];
     ++group.size;
@@ -76,6 +77,10 @@ std::vector<Group> groups_of(const std::vector<std::uint32_t>& nodes, const Grap
     group.same_shape &= node.grid == first.grid && node.block == first.block && node.shared_bytes == first.shared_bytes;
   }
   std::stable_partition(groups.begin(), groups.end(), [](const Group& group) { return group.checks_data; });
+  // Of what does not end, copies and memsets are the least likely: they wait for nothing.
+  if (code == kNoError) {
+    std::stable_partition(groups.begin(), groups.end(), [](const Group& group) { return group.runs_kernel; });
+  }
   return groups;
 }
 

@@ -81,6 +81,15 @@ TEST_CASE("a copy can have touched a bad address too") {
   CHECK(indices(failure) == std::vector<std::uint32_t>{1, 2});
 }
 
+TEST_CASE("kernels lead among the nodes of a graph that does not end") {
+  Replayed replayed(700, {{kCopy, "", 1}, {kKernel, "wait_for", 2}});
+  auto failure = *analyse::first_failure(replayed.picture.process);
+  failure.kind = analyse::Kind::hang;
+  failure.code = 0;
+  analyse::name_graph_nodes(failure);
+  CHECK(indices(failure) == std::vector<std::uint32_t>{2, 1});
+}
+
 TEST_CASE("a conditional node stands for its body where that is not known, and for nothing where it is") {
   Replayed unknown(700, {{kKernel, "classify", 1}, {kConditional, "", 2}});
   CHECK(unknown.failure().kind == analyse::Kind::async_error);
