@@ -355,7 +355,7 @@ struct RankLine {
   std::optional<int> rank;
   std::uint64_t issued = 0;  // collectives, in the whole run
   bool has_come = false;     // to this one
-  // Of its call; if it has not reached it, where it is on the host, or else of its latest operation.
+  // The line of its call; if it has not reached it, where it is on the host, or else of its latest operation.
   Location location;
   bool on_host = false;
   std::string kernel;  // that it launched there

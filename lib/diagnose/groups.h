@@ -27,7 +27,7 @@ GroupsPart groups_part(const analyse::GroupAnswer& answer, std::span<const analy
 // The answer in one sentence: "rank 2 never came to all_reduce 481 of group tp1: its last work was at model.py:212".
 std::string group_sentence(const GroupsPart& part, const std::string& directory);
 
-// What each of the ranks does; ranks with the same text share a line.
+// A line for what each of the ranks does; ranks with the same text share a line.
 std::vector<std::string> group_lines(const GroupsPart& part, const std::string& directory);
 
 // For the rules of a hang in a collective.
@@ -38,7 +38,7 @@ void tell_groups(std::vector<analyse::Note>& notes, const GroupsPart& part, cons
 
 // The answer for the whole job, before that for one of its processes; empty: its groups are not known, or none waits.
 std::string job_sentence(const Diagnosis& report);
-// What each of the job's ranks does, by its groups if they are known; empty: there are none.
+// A line for each of the job's ranks, by its groups if they are known; empty: there are none.
 std::vector<std::string> job_lines(const Diagnosis& report);
 
 }  // namespace cudadiag::diagnose

@@ -8,7 +8,7 @@
 
 namespace cudadiag::diagnose {
 
-// Of its main thread if that has given the GPU work. Nothing: no stack was read, or it has no line of a file.
+// The main thread's, if that has given the GPU work. None: no stack was read, or it has no line of a file.
 std::optional<Location> host_line(const session::Session& session, const session::Process& process,
                                   symbolize::Symbolizer& symbolizer);
 

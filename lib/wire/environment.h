@@ -24,7 +24,7 @@ inline constexpr const char* kNans = "CUDADIAG_NANS";
 inline constexpr const char* kOrigins = "CUDADIAG_ORIGINS";
 // In a run of `cudadiag races --tensors`: "on".
 inline constexpr const char* kTensorRaces = "CUDADIAG_TENSOR_RACES";
-// What is recorded and how (record_options.h).
+// The options of recording (record_options.h).
 inline constexpr const char* kRecord = "CUDADIAG_RECORD";
 // Colon-separated paths of libcupti to try when the process has none loaded, best first.
 inline constexpr const char* kCupti = "CUDADIAG_CUPTI";

@@ -1,4 +1,4 @@
-// What is recorded and how, as the launcher passes it to the recorder in one environment variable (environment.h): items
+// The options of recording, as the launcher passes it to the recorder in one environment variable (environment.h): items
 // NAME=WORD, separated by commas.
 //
 //    markers=sparse|dense|off   python=on|off   native=on|off   races=on   host_writes=off   watch=cupti|hooks

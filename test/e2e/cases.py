@@ -77,7 +77,7 @@ def bundle_is_the_report_without_names_and_secrets(machine):
     expect(one == two, True, "the same bytes")
     again = machine.cudadiag("report", "--bundle", "two.tar.gz")
     expect(again.returncode, 125, "status")
-    expect_in("it is there already", again.stderr, "message")
+    expect_in("it already exists", again.stderr, "message")
     assert "goes into" not in again.stderr, again.stderr
 
 

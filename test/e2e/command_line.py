@@ -480,7 +480,7 @@ def cupti_that_the_user_names_comes_before_what_the_loader_finds(machine):
     shutil.copy(machine.build / "sim/libcupti.so.13", copy)
     machine.environment["CUDADIAG_CUPTI"] = str(copy)
     shown = expect_success(machine.cudadiag("doctor")).stdout
-    expect_in(f"OK      CUPTI             {copy} (version 130001) is taken: CUDADIAG_CUPTI names it", shown, "which, and why")
+    expect_in(f"OK      CUPTI             {copy} (version 130001) is used: CUDADIAG_CUPTI names it", shown, "which, and why")
 
 
 def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):

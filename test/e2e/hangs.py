@@ -146,7 +146,7 @@ def ranks_with_a_launcher_each_are_one_job(machine):
     expect(second.stdout.readline(), "waits\n", "the second rank")
     machine.plan("hang kernel=ncclDevKernel_AllReduce_Sum_f32_RING_LL nth=3")
     alone = launch(0, "--hang-after", "0.5").communicate()[1]
-    expect_in("a rank that has not come", " ".join(alone.split()), "what the first rank's launcher knows")
+    expect_in("a rank that has not reached it", " ".join(alone.split()), "what the first rank's launcher knows")
     line = _marked_line(command[1], "AVERAGE")
     away = _marked_line(command[1], "AWAY")
     for _ in ("while the second one goes on", "when both have ended"):
@@ -367,7 +367,7 @@ def status_of_a_launcher_that_was_killed_after_a_failure_leads_to_what_it_wrote(
     run.wait()
     for left in (f"; its program still runs, unwatched: pid {pid}", ""):
         expect(machine.cudadiag("status", session).stderr,
-               f"cudadiag: the run of {session} is incomplete: its cudadiag run was killed{left}; what it had written "
+               f"cudadiag: the run of {session} is incomplete: its cudadiag run was killed{left}; for what it had written "
                f"until then: cudadiag report {session}\n", "status")
         run.communicate()  # its input ends, and so does it
     expect_in("illegal memory access (700)", expect_success(machine.cudadiag("report", session)).stdout, "report")

@@ -375,7 +375,7 @@ def bisect_proves_what_was_recorded(machine):
     expect_in("a rerun would add nothing: the failure is already proven; to ask for more: --sanitize, --save-launch, --save-inputs, --origin\n",
               again.stderr, "stderr of a second one")
     asked = expect_success(bisect(machine, folder, "--cross-check"))
-    expect_in("already; the session has no GPU core dump that cuda-gdb could be asked about;", asked.stderr,
+    expect_in("already proven; the session has no GPU core dump that cuda-gdb could be asked about;", asked.stderr,
               "stderr of one that asks for the debugger")
     expect_in("[proven]", again.stdout, "report of a second one")
 

@@ -19,6 +19,8 @@ namespace fs = std::filesystem;
 
 // Calls of each rank: enough to find where waiting ranks part, few enough for a thousand ranks.
 constexpr std::size_t kCallsKept = 256;
+// In a larger job, sessions that are printed are opened again.
+constexpr std::size_t kSessionsKept = 16;
 
 base::Result<std::unique_ptr<OpenSession>> open_session(const fs::path& folder) {
   auto opened = choose_run(std::nullopt, folder.string());
@@ -96,7 +98,7 @@ base::Result<JobSessions> JobSessions::read(const std::vector<fs::path>& folders
     session.failure = first_failure(*open);
     add_states(open->session, folders.size() > 1, session);
     // Without its communicators a rank can only be compared operation by operation.
-    const bool keeps = folders.size() == 1 || (session.has_collectives && !session.knows_groups);
+    const bool keeps = folders.size() <= kSessionsKept || (session.has_collectives && !session.knows_groups);
     if (keeps) session.open = std::move(open);
   }
   return job;

@@ -77,7 +77,7 @@ std::vector<Group> groups_of(const std::vector<std::uint32_t>& nodes, const Grap
     group.same_shape &= node.grid == first.grid && node.block == first.block && node.shared_bytes == first.shared_bytes;
   }
   std::stable_partition(groups.begin(), groups.end(), [](const Group& group) { return group.checks_data; });
-  // Of what does not end, copies and memsets are the least likely: they wait for nothing.
+  // Copies and memsets wait for nothing: they are the least likely not to end.
   if (code == kNoError) {
     std::stable_partition(groups.begin(), groups.end(), [](const Group& group) { return group.runs_kernel; });
   }

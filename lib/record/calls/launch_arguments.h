@@ -21,7 +21,7 @@ class LaunchArguments {
   void attach(Interner& interner, const DriverApi& driver);
 
   void read(const Call& launch);
-  // Nothing is kept of the operation that runs alone now.
+  // The operation that runs alone now leaves nothing here.
   void forget() { has_ = false; }
   // The operation that was read has failed.
   void keep(std::uint16_t thread, std::uint64_t serial);

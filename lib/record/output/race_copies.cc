@@ -128,7 +128,7 @@ void add_sources(const PinnedRanges& pinned, const void* parameters, Sources& to
   }
 }
 
-// What it reads of pinned memory in the stream's order, unless the host waits until it has arrived.
+// The pinned memory that it reads in the stream's order, unless the host waits until it has arrived.
 void find_sources(const PinnedRanges& pinned, const RaceRecords::Copy& copy, Sources& to) {
   const Call& call = copy.call;
   switch (copy.id) {

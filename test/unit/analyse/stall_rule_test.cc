@@ -330,10 +330,9 @@ TEST_CASE("a stall is the same hang when it is read again from the manifest") {
   REQUIRE(failure);
   CHECK(failure->kind == Kind::hang);
   CHECK(failure->grade == Grade::bracketed);
-  CHECK(
-      failure->because ==
-      "no operation of stream 0x100 is known to have finished, operation 1 has not, and the stream can be at no other "
-      "one; no earlier call of its line was seen to take 0.8 s");
+  CHECK(failure->because ==
+        "no operation of stream 0x100 is known to have finished, operation 1 has not, and it is the only one that the "
+        "stream can be at; no earlier call of its line was seen to take 0.8 s");
   CHECK(failure->hang->stall == &read.stalls[0]);
   CHECK(failure->hang->stall->ended_after == 8.5);
   REQUIRE(failure->hang->wait);
