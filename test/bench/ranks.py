@@ -57,7 +57,7 @@ def record(machine, ranks):
     program.write_text(PROGRAM)
     machine.environment |= {"RANK": RANK.decode(), "SIM_NCCL_FILE": str(machine.gpu / "job"),
                             "PYTHONPATH": str(ROOT / "test/e2e/programs")}
-    machine.run(sys.executable, str(program), str(ranks), options=["-o", "one", "--hang-after", "1"])
+    machine.run(sys.executable, str(program), str(ranks), options=["--nccl", "-o", "one", "--hang-after", "1"])
     return next((machine.folder / "one").glob("*/manifest.json")).parent
 
 
