@@ -108,8 +108,8 @@ bool is_runtimes(const FailedCall& error) {
 }
 
 // A driver call returns its error only to its caller: not asking for the last error says nothing. Launches are the
-// exception, because a program that misses their failure continues with wrong data; and so are captures, because there
-// is no graph.
+// exception, because a program that misses their failure continues with wrong data. So are captures, because a failed one
+// makes no graph.
 bool should_have_been_looked_at(const FailedCall& error) {
   const bool runtime = is_runtimes(error);
   if (is_of_capture(error)) return !is_question(error) && (runtime || !(error.flags & wire::error::kThenWorked));

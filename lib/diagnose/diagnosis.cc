@@ -33,7 +33,7 @@ void settle_shared_gpu(Diagnosis& report, const std::vector<const analyse::Failu
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     Finding& finding = report.findings[i];
     const analyse::Failure& failure = *failures[i];
-    // The dump of a hang shows running kernels and no exception, and there is no assertion text.
+    // The dump of a hang shows running kernels. It has no exception and no text of an assertion.
     if (!finding.device || finding.device->exception.empty() || failure.candidates.size() != 1) continue;
     if (!analyse::under_mps(failure.process->record)) continue;
     finding.grade = analyse::Grade::proven;

@@ -46,7 +46,7 @@ struct Options {
 
 class Recorder {
  public:
-  // False: there is nowhere to record to. Everything else that fails leaves a note and a disabled area.
+  // False: it has no area to record to. Everything else that fails leaves a note and a disabled area.
   bool start(CUpti_CallbackFunc callback, const Options& options);
 
   // Work that few launches need is cold and not inlined, here and in the parts.

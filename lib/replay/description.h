@@ -9,7 +9,7 @@
 
 namespace cudadiag::replay {
 
-// Fails for a launch that did not fail: there is nothing to replay then.
+// Fails for a launch that did not fail.
 base::Result<SavedLaunch> read_description(std::span<const std::byte> bytes);
 
 // A clause about what makes the launch impossible or unsafe to read; empty: nothing.

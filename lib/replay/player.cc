@@ -110,7 +110,7 @@ void Player::arm_dump() {
 // ---- memory
 
 // All that lived then, as what lies beside a block decides how an access past its end fails; but only what something
-// points to where there is no room for all.
+// points to, if the GPU has no room for all.
 void Player::choose_blocks(std::uint64_t granule) {
   std::size_t free = 0, total = 0;
   driver_.mem_get_info(&free, &total);

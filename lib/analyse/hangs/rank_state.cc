@@ -26,7 +26,7 @@ class Kernels {
     }
   }
 
-  // Null: it was not launched, or is no longer recorded. A call that was recorded before its launch is done by the next
+  // Null: it was not launched, or its record was overwritten. A call that was recorded before its launch is done by the next
   // kernel on its stream, whichever thread launches it; another one by the kernel that its thread launched last.
   const Operation* of(const session::Collective& call) const {
     if ((call.flags & wire::collective::kBeforeLaunch) != 0) {

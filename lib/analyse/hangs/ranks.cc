@@ -69,7 +69,7 @@ class Sequence {
   bool whole() const { return whole_; }
   bool pairs_only() const { return pairs_only_; }
 
-  // Null: there is none of that number, or it is no longer recorded.
+  // Null: no operation has that number, or its record was overwritten.
   const Operation* at(std::uint64_t number) const {
     return number < first() || number > issued_ ? nullptr : recorded_[number - first()];
   }

@@ -28,7 +28,7 @@ struct GeneratedKernel {
 GeneratedKernel kernel_at(std::string_view generated, int line);
 
 // The one line of a function that all nodes come from, or, of a failure by an index, all that index; `first`: its first
-// line. 0: there is none, or there are several.
+// line. 0: no line fits, or several do.
 int line_of_nodes(std::string_view source, int first, const std::vector<SourceNode>& nodes, bool by_index);
 
 // Adds the line to findings in compiled code, with the role source; inferred. `failures` are the findings', one each.

@@ -12,7 +12,7 @@ void add_delivered(Finding& finding, const analyse::Failure& failure);
 
 Argument argument_of(const session::DeliveredValue& value);
 
-// The user's innermost line; nothing known: there is none.
+// The user's innermost line. All of it is unknown if no line is the user's.
 Location line_of_user(const symbolize::SourceStack& stack);
 
 // Adds the values at watched lines before the failure.

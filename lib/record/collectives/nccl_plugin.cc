@@ -172,7 +172,7 @@ struct Plugin {
     return result;
   }
 
-  // Null: there is no memory, and the communicator stays unrecorded.
+  // Null: memory ran out, and the communicator stays unrecorded.
   static Context* make_context(void** to, int* mask) {
     void* memory = malloc(sizeof(Context));
     *to = memory;

@@ -36,7 +36,7 @@ class Runtimes {
   static void looked_up(std::string_view function, int version);
   void initialised();
   // A driver call failed: a launch (`launches`), or a look-up for one. Returns the name of the unwatched launch around
-  // it; null: there is none, or it is not known. Walks the stack.
+  // it; null: no such launch is known. Walks the stack.
   const char* failed(std::string_view driver_call, bool launches);
 
   // The launches that are not watched: the frequent ones.

@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kMillisecond = 1'000'000;
 constexpr int kMostPauses = 50'000;  // a second
 
-// False: there is no such call here.
+// False: the kernel does not have this call.
 bool sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t at_most) {
   const timespec limit = {0, static_cast<long>(at_most)};
   const long result = syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &limit, nullptr, 0);

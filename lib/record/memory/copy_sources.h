@@ -30,7 +30,7 @@ class CopySources {
   static constexpr std::uint32_t kAlways = 64, kSeldom = 16;
   static constexpr std::uint64_t kHold = 20'000'000, kMostHeldAtSite = 100'000'000, kMostHeld = 1'000'000'000;  // ns
 
-  // Off for good if there is no memory or no function for it.
+  // Stays off if memory or a function of the driver is missing.
   void start(const DriverApi& driver);
   bool on() const { return on_.load(std::memory_order_relaxed); }
   PinnedRanges& pinned() { return pinned_; }
@@ -55,7 +55,7 @@ class CopySources {
     bool while_held, sampled;
   };
   bool has_changes() const { return changes_.load(std::memory_order_relaxed) > 0; }
-  // False: there is none.
+  // False: no change is waiting.
   bool take_change(Change& change);
 
  private:

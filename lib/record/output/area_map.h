@@ -13,7 +13,7 @@ namespace cudadiag::record {
 
 class AreaMap {
  public:
-  // Maps and initialises an area. False: there is nowhere to record to, and the process stays unrecorded; the reason
+  // Maps and initialises an area. False: no memory could be mapped, and the process stays unrecorded. The reason
   // has been left where possible.
   bool open();
 

@@ -25,7 +25,7 @@ std::string sentence(const ReplayTally& tally);
 // The folder of the launch that process `pid` saved.
 std::filesystem::path saved_launch_folder(const std::filesystem::path& pass_folder, std::uint32_t pid);
 std::string write_replay_tally(const ReplayTally& tally);
-// Nothing: there is none, or it makes no sense.
+// None: the text is not a tally, or its numbers contradict each other.
 std::optional<ReplayTally> parse_replay_tally(std::string_view text);
 std::optional<ReplayTally> read_replay_tally(const std::filesystem::path& folder);
 

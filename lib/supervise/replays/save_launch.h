@@ -13,7 +13,7 @@
 namespace cudadiag::supervise {
 
 // Completes the folder of the latest one, replays it, and notes the result in the manifest of the session, which then is
-// in another state. The problem if there is nothing to replay.
+// in another state. The problem if no launch was saved.
 std::optional<RerunProblem> try_saved_launch(session::Session& session, diagnose::SessionState& state,
                                              session::SessionWriter& writer, launch::SignalRelay& relay);
 

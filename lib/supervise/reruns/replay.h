@@ -16,7 +16,7 @@ namespace cudadiag::supervise {
 extern const char* const kReplayScript;
 
 // Replays the call of the first failure that a rerun confirmed. The outcome goes into the manifest of the session. The
-// problem if there is nothing to replay.
+// problem if no call was saved.
 std::optional<RerunProblem> replay(session::Session& session, session::SessionWriter& writer,
                                    const analyse::Analysis& analysis, std::chrono::milliseconds patience,
                                    launch::SignalRelay& relay);
