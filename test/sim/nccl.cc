@@ -192,12 +192,13 @@ CUfunction kernel(const std::string& function) {
   static thread_local std::map<std::string, CUfunction> known;
   CUfunction& found = known[function];
   if (found) return found;
-  static const char image[] = ".version 6.0\n.target sm_50\n.address_size 64\n";
   CUmodule module = nullptr;
   const bool sums = function == "AllReduce" || function == "ReduceScatter" || function == "Reduce";
   const std::string name = function == "SendRecv" ? "ncclDevKernel_SendRecv"
                                                   : "ncclDevKernel_" + function + (sums ? "_Sum_f32" : "") + "_RING_LL";
-  if (cuModuleLoadData(&module, image) == CUDA_SUCCESS) cuModuleGetFunction(&found, module, name.c_str());
+  const std::string image =
+      ".version 6.0\n.target sm_50\n.address_size 64\n.entry " + name + "(.param .b32768 arguments)\n";
+  if (cuModuleLoadData(&module, image.c_str()) == CUDA_SUCCESS) cuModuleGetFunction(&found, module, name.c_str());
   return found;
 }
 
@@ -234,7 +235,11 @@ int launch(Comm& comm, std::vector<Task*>& tasks) {
   }
   sim_next_kernel_meets(meetings.data(), meetings.size());
   const CUfunction function = kernel(tasks.front()->pairs() ? "SendRecv" : tasks.front()->function);
-  const CUresult result = cuLaunchKernel(function, 2, 1, 1, 32, 1, 1, 0, tasks.front()->stream, nullptr, nullptr);
+  // Less than the kernel's parameter has: NCCL passes as much of it as it uses.
+  std::uint64_t arguments[16] = {};
+  std::size_t bytes = sizeof arguments;
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, arguments, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+  const CUresult result = cuLaunchKernel(function, 2, 1, 1, 32, 1, 1, 0, tasks.front()->stream, nullptr, extra);
   stop(launch_event);
   void* group_event = nullptr;
   if (wants(profiler::kGroup | profiler::kCollective | profiler::kPointToPoint | kParts)) {

@@ -65,6 +65,8 @@ void LatestParameters::keep(const ThreadState& thread, const Call& launch) {
       flags = wire::intern::kCut;
     }
     memcpy(values, buffer.bytes, end);
+    // NCCL passes only so much of its kernels' one parameter as it uses.
+    if (layout.end() > end) flags = wire::intern::kCut;
   }
   wire::store(slot, wire_parameters::kBytes, static_cast<std::uint16_t>(end));
   wire::store(slot, wire_parameters::kFlags, flags);

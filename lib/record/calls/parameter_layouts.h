@@ -20,6 +20,7 @@ struct ParameterLayout {
 
   std::size_t offset(std::size_t parameter) const { return places[2 * parameter]; }
   std::size_t size(std::size_t parameter) const { return places[2 * parameter + 1]; }
+  std::size_t end() const { return count == 0 ? 0 : offset(count - 1u) + size(count - 1u); }
 };
 
 class ParameterLayouts {
