@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "analyse/hangs/stall_rule.h"
@@ -32,8 +33,17 @@ struct StallWatch::Watched {
 
   launch::LiveArea area;
   analyse::StallRule rule;
-  double clock = 0;                  // seconds for which it was seen to run
-  std::vector<std::size_t> numbers;  // of its stalls among all
+  // Its streams' operations, issued and completed.
+  void note_progress(const std::vector<session::StreamProgress>& streams, Clock::time_point now) {
+    std::uint64_t total = 0;
+    for (const session::StreamProgress& stream : streams) total += std::uint64_t{stream.issued} + stream.completed;
+    if (std::exchange(progress, total) != total) worked = now;
+  }
+
+  double clock = 0;  // seconds for which it was seen to run
+  std::uint64_t progress = 0;
+  std::optional<Clock::time_point> worked;  // when it was last seen to issue or complete an operation
+  std::vector<std::size_t> numbers;         // of its stalls among all
 };
 
 StallWatch::StallWatch(const launch::Arena& arena, double seconds)
@@ -47,11 +57,19 @@ void StallWatch::take_ended(Watched& process, StallNews& news) const {
   }
 }
 
+bool StallWatch::others_work(const Watched& process) const {
+  const std::chrono::duration<double> limit(seconds_);
+  return std::any_of(processes_.begin(), processes_.end(), [&](const std::unique_ptr<Watched>& other) {
+    return other.get() != &process && other->worked && last_ - *other->worked < limit;
+  });
+}
+
 void StallWatch::look_at(Watched& process, double passed, StallNews& news) {
   if (!process.records()) return;
   const auto bytes = process.area.bytes();
   const std::uint32_t pid = wire::load(bytes.data(), wire::area::kPid);
   const auto streams = session::stream_progress(bytes);
+  process.note_progress(streams, last_);
   const bool works = std::any_of(streams.begin(), streams.end(), [](const auto& stream) { return stream.busy(); });
   // The GPU does not stop with the program, but what it waits for may.
   const Life life = works ? life_of(pid) : Life::runs;
@@ -63,7 +81,7 @@ void StallWatch::look_at(Watched& process, double passed, StallNews& news) {
   session::AreaContents contents = session::read_area(bytes, wire::ClockReading::now());
   if (!contents.error.empty()) return;
   const session::Process picture = session::describe_process(std::move(contents.record), {});
-  for (session::Stall& stall : process.rule.judge(process.clock, picture)) {
+  for (session::Stall& stall : process.rule.judge(process.clock, picture, others_work(process))) {
     process.numbers.push_back(found_++);
     news.found.push_back(std::move(stall));
   }

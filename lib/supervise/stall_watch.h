@@ -42,6 +42,7 @@ class StallWatch {
   struct Watched;
 
   void look_at(Watched& process, double passed, StallNews& news);
+  bool others_work(const Watched& process) const;
   void take_ended(Watched& process, StallNews& news) const;
 
   const launch::Arena& arena_;

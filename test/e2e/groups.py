@@ -43,6 +43,13 @@ def healthy_groups_are_silent(machine):
             result, report = _run(machine, shape, fault)
             expect((result.returncode, result.stderr), (0, ""), f"{shape}, {fault}")
             expect((report["groups"], report["ranks"], report["findings"]), (None, None, []), f"{shape}, {fault}")
+            expect(report["notes"], [], f"notes of {shape}, {fault}")
+
+
+def rank_that_works_on_is_late(machine):
+    """It launches kernels of its own for five times the limit; the others wait for it."""
+    result, report = _run(machine, "ddp", "busy", "--hang-report", "0.3")
+    expect((result.returncode, result.stderr, report["findings"]), (0, "", []), "a rank that works")
 
 
 def rank_that_does_not_come_to_its_group_is_named(machine):

@@ -84,7 +84,7 @@ class Hangs:
         """A job of two ranks; with a short patience its library gives up by itself."""
         script = HERE / "python/collectives.py"
         command = ["torchrun", "--standalone", "--nproc-per-node", 2, script, what, patience]
-        result, report = self.run(f"{what}-{patience}", ["--rerun=never", *options], command)
+        result, report = self.run(f"{what}-{patience}", ["--nccl", "--rerun=never", *options], command)
         found = report.get("groups")
         if PARTED[what] is None:
             return "" if (result.returncode, report["findings"], found) == (0, [], None) else str((result, report))[:300]

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyse/hangs/hang.h"
+#include "analyse/hangs/rank_state.h"
 #include "analyse/hangs/stalls.h"
 #include "analyse/stream_history.h"
 
@@ -161,9 +162,11 @@ bool StallRule::look(double now, const std::vector<session::StreamProgress>& str
   return due;
 }
 
-double StallRule::patience(std::uint32_t site) const {
-  const auto known = longest_.find(site);
-  return std::max(limit_, known == longest_.end() ? 0 : kFarLonger * known->second);
+double StallRule::patience(const Operation& operation, const ProcessRecord& record) const {
+  const auto known = longest_.find(operation.site);
+  const double usual = std::max(limit_, known == longest_.end() ? 0 : kFarLonger * known->second);
+  const bool may_be_late = others_work_ && launches_nccl(record, operation);
+  return may_be_late ? std::max(usual, kFarLate * limit_) : usual;
 }
 
 // Without a marker after it, it is certain to be unfinished since a thread waits for it.
@@ -179,7 +182,7 @@ std::optional<double> StallRule::deadline(const UnfinishedWork& work, const Unfi
   if (!free) return std::nullopt;
   // As if each took as long as it may.
   for (const Operation* operation : stream.candidates) {
-    *free = std::max(*free, now - seconds_before(operation->ticks, record)) + patience(operation->site);
+    *free = std::max(*free, now - seconds_before(operation->ticks, record)) + patience(*operation, record);
   }
   return *free + limit_ * stream.missing;
 }
@@ -247,8 +250,9 @@ session::Stall StallRule::found(const session::Process& process, const Graph& gr
   return stall_of(failure);
 }
 
-std::vector<session::Stall> StallRule::judge(double now, const session::Process& process) {
+std::vector<session::Stall> StallRule::judge(double now, const session::Process& process, bool others_work) {
   std::vector<session::Stall> stalls;
+  others_work_ = others_work;
   const UnfinishedWork work = unfinished_work(process.record);
   for (Head& head : heads_) {
     // The longer work stands without a reason to report it, the less often it is judged.
@@ -261,7 +265,10 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
   const Graph graph = graph_of(work, process.record, now);
   for (std::size_t place = 0; place < graph.size(); ++place) {
     Head& head = heads_[graph.stream(place).index];
-    if (!graph.overdue[place] && graph.deadlines[place] != kNever) head.due = graph.deadlines[place];
+    if (!graph.overdue[place] && graph.deadlines[place] != kNever) {
+      // Others may stop working, which makes the deadline earlier.
+      head.due = others_work_ ? std::min(graph.deadlines[place], now + limit_) : graph.deadlines[place];
+    }
     if (graph.told(place) || !graph.overdue[place]) continue;
     if (!graph.stands(place) || !graph.is_cause(place)) {
       head.held_up = true;

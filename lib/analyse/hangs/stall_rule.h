@@ -8,6 +8,9 @@
 // - an older operation of the same device, or an older host function, may keep it from starting
 // Its time begins anew when such an older operation, or what it waited for, has ended.
 //
+// A kernel of NCCL waits for other processes. While one of them works on, it may be late: the kernel then has kFarLate
+// times as long.
+//
 // One for each process. It reads no clock: times are seconds on a clock of the caller's, which stands still while the
 // process is stopped.
 #pragma once
@@ -27,6 +30,7 @@ namespace cudadiag::analyse {
 
 // Twice the rows and twice the columns take four times as long: an epoch or a batch like that is ordinary.
 inline constexpr double kFarLonger = 4;
+inline constexpr double kFarLate = 10;
 
 class StallRule {
  public:
@@ -35,8 +39,9 @@ class StallRule {
   // Takes a look at how far the streams are. True: judge() is due.
   bool look(double now, const std::vector<session::StreamProgress>& streams);
 
-  // The stalls that are new; `process` as it is at `now`. Call it after look().
-  std::vector<session::Stall> judge(double now, const session::Process& process);
+  // The stalls that are new; `process` as it is at `now`. Call it after look(). `others_work`: another process of the
+  // program issues or completes operations.
+  std::vector<session::Stall> judge(double now, const session::Process& process, bool others_work);
 
   struct Ended {
     std::size_t stall = 0;  // its number among all that judge() has returned
@@ -61,7 +66,7 @@ class StallRule {
 
   // The work at the head has finished, or its stream is gone.
   void leave(Head& head, double now);
-  double patience(std::uint32_t site) const;
+  double patience(const session::Operation& operation, const session::ProcessRecord& record) const;
   bool is_at_head(const UnfinishedStream& stream) const;
   // When the operations that may be at the head must have ended; nothing: that cannot be said.
   std::optional<double> deadline(const UnfinishedWork& work, const UnfinishedStream& stream,
@@ -72,6 +77,7 @@ class StallRule {
 
   double limit_;
   double looked_ = 0;                        // when the latest look was
+  bool others_work_ = false;                 // when it was last judged
   std::vector<Head> heads_;                  // by stream
   std::map<std::uint32_t, double> longest_;  // by site: seconds that an operation was seen to take
   std::size_t stalls_ = 0;

@@ -1,5 +1,5 @@
 """A job of several ranks that call the simulated NCCL, in groups as training jobs have them.
-usage: groups.py ddp|pipeline|experts|alone [missing|size|order|slow]
+usage: groups.py ddp|pipeline|experts|alone [missing|size|order|slow|busy]
 
   ddp       three ranks, all in one group
   pipeline  ranks 0 and 1 are one stage, 2 and 3 the next: a group for the tensors of each stage, and one from stage to
@@ -12,6 +12,7 @@ import ctypes
 import os
 import subprocess
 import sys
+import time
 
 import cuda
 
@@ -69,6 +70,11 @@ def slow_down(step):
     """A long host function, as a slow data loader is: the others wait, and then all go on."""
     if differs(step, "slow"):
         subprocess.run(["sleep", "0.3"])
+    if differs(step, "busy"):
+        (launch, parameters), own, end = cuda.kernel("other"), cuda.stream(), time.monotonic() + 1.5
+        while time.monotonic() < end:
+            cuda.check(launch(own, parameters, None))
+            cuda.check(cuda.driver.cuStreamSynchronize(own))
 
 
 def ddp():

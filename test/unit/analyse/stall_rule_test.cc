@@ -51,7 +51,7 @@ struct Live : PictureBuilder {
         streams.push_back({1, each.issued, each.completed(), each.marker_issued});
       }
       if (!rule.look(now, streams)) continue;
-      for (session::Stall& stall : rule.judge(now, process)) found.push_back(std::move(stall));
+      for (session::Stall& stall : rule.judge(now, process, others_work)) found.push_back(std::move(stall));
     }
     return found;
   }
@@ -60,6 +60,7 @@ struct Live : PictureBuilder {
 
   StallRule rule{kLimit};
   double now = 0.1;
+  bool others_work = false;
 };
 
 }  // namespace
@@ -306,7 +307,7 @@ TEST_CASE("an entry that another stream has taken over begins anew") {
   std::vector<session::StreamProgress> streams = {{77, 1, 0, 1}};
   run.now += 0.1;
   run.rule.look(run.now, streams);
-  CHECK(run.rule.judge(run.now + 1, run.process).empty());
+  CHECK(run.rule.judge(run.now + 1, run.process, false).empty());
 }
 
 TEST_CASE("a stall is the same hang when it is read again from the manifest") {
@@ -378,4 +379,31 @@ TEST_CASE("a hang that the run ended with takes the place of its stall") {
   REQUIRE(after.failures.size() == 1);
   CHECK(after.failures[0].hang->stall == nullptr);
   CHECK(after.failures[0].hang->seconds == 60);
+}
+
+TEST_CASE("a kernel of NCCL has longer while another process works") {
+  Live run;
+  const auto stream = run.own_stream();
+  run.begin(stream).site = run.site("ncclDevKernel_AllReduce_Sum_f32_RING_LL");
+  run.others_work = true;
+  CHECK(run.count(kFarLate * kLimit - 1) == 0);
+  CHECK(run.count(kFarLate * kLimit + 2) == 1);
+}
+
+TEST_CASE("a kernel of NCCL stalls after the limit once no other process works") {
+  Live run;
+  const auto stream = run.own_stream();
+  run.begin(stream).site = run.site("ncclDevKernel_AllReduce_Sum_f32_RING_LL");
+  run.others_work = true;
+  CHECK(run.count(5) == 0);
+  run.others_work = false;
+  CHECK(run.count(5 + kLimit + 0.5) == 1);
+}
+
+TEST_CASE("another kernel stalls although another process works") {
+  Live run;
+  const auto stream = run.own_stream();
+  run.begin(stream).site = run.site("spin");
+  run.others_work = true;
+  CHECK(run.count(kLimit + 0.5) == 1);
 }
