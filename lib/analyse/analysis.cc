@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "analyse/benign_calls.h"
-#include "analyse/degraded.h"
+#include "analyse/coverage_notes.h"
 #include "analyse/failed_calls.h"
 #include "analyse/first_failure.h"
 #include "analyse/graphs/graph_nodes.h"
@@ -203,7 +203,7 @@ void look_at(const Session& session, const Process& process, const SameLine& sam
   CallFindings calls = failed_calls(process, end, same_line);
   std::move(calls.failures.begin(), calls.failures.end(), std::back_inserter(analysis.failures));
   std::move(calls.notes.begin(), calls.notes.end(), std::back_inserter(analysis.notes));
-  const auto degraded = degraded_notes(process, session.processes.size() > 1);
+  const auto degraded = coverage_notes(process, session.processes.size() > 1);
   auto& notes = analysis.notes;
   notes.insert(is_unrecorded(process) ? notes.begin() : notes.end(), degraded.begin(), degraded.end());
 }

@@ -249,6 +249,6 @@ CudaError cuda_error(std::uint32_t code) {
           "This code is newer than the table of CUDA 13.0, or no CUDA error at all."};
 }
 
-bool memcheck_may_tell(std::uint32_t code) { return code == 700 || (code >= 714 && code <= 719); }
+bool memcheck_may_help(std::uint32_t code) { return code == 700 || (code >= 714 && code <= 719); }
 
 }  // namespace cudadiag::analyse

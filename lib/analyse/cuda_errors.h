@@ -22,7 +22,7 @@ struct CudaError {
 CudaError cuda_error(std::uint32_t code);
 
 // Errors of a kernel for which compute-sanitizer's memcheck looks.
-bool memcheck_may_tell(std::uint32_t code);
+bool memcheck_may_help(std::uint32_t code);
 
 using wire::error::is_sticky;
 

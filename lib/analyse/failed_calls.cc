@@ -13,9 +13,9 @@
 #include "analyse/allocations.h"
 #include "analyse/benign_calls.h"
 #include "analyse/cuda_errors.h"
-#include "analyse/doubt.h"
+#include "analyse/exit_doubt.h"
 #include "analyse/graphs/broken_captures.h"
-#include "analyse/late_looks.h"
+#include "analyse/late_error_checks.h"
 #include "analyse/operation_arguments.h"
 #include "analyse/reruns/same_call.h"
 #include "analyse/stream_history.h"
@@ -156,7 +156,7 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
   Failure failure = failure_at(process, error, Kind::sync_error);
   if (&noticed != &error) failure.noticed = &noticed;
   const std::string who = end.of_process ? "the program" : "the command";
-  const Doubt doubt = doubt_that_it_ended_for(noticed, process.record, end);
+  const ExitDoubt doubt = exit_doubt(noticed, process.record, end);
   if (found_no_device(error) && !session::is_fork(process.record)) {
     failure.grade = Grade::suspected;
     failure.because = fmt::format(
@@ -287,7 +287,7 @@ struct Story {
 // By the serial of what came first.
 std::vector<Story> stories_of(const Errors& errors, const SameCall& same) {
   const BrokenCaptures captures(errors);
-  const LateLooks looks(errors, same);
+  const LateErrorChecks looks(errors, same);
   std::vector<Story> stories;
   for (const FailedCall* error : errors) {
     const FailedCall* late = looks.cause(error);

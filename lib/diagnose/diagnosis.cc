@@ -19,8 +19,8 @@
 #include "diagnose/reruns/access.h"
 #include "diagnose/reruns/device.h"
 #include "diagnose/reruns/eager.h"
-#include "diagnose/reruns/witnesses.h"
-#include "diagnose/surroundings.h"
+#include "diagnose/reruns/external_findings.h"
+#include "diagnose/run_context.h"
 #include "diagnose/values/non_finite.h"
 #include "diagnose/values/origin.h"
 #include "diagnose/values/parameter_names.h"
@@ -70,7 +70,7 @@ void add_ranks(Diagnosis& report, const Known& known) {
       return Recorded{known.session, known.symbolizer};
     });
   }
-  if (report.ranks) tell_ranks(report.notes, *report.ranks, report.working_directory);
+  if (report.ranks) add_ranks_note(report.notes, *report.ranks, report.working_directory);
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ Diagnosis diagnose(const Known& known) {
   // Versions and devices.
   add_environment(report, session);
   // compute-sanitizer and cuda-gdb add what the dump does not know.
-  add_witnesses(report, testimony);
+  add_external_findings(report, testimony);
   // The processes of the first run, and how they ended.
   add_processes(report, session);
   // Everything that could not be seen. The symbolizer's notes are complete once the findings are resolved.

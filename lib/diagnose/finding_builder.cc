@@ -20,14 +20,14 @@
 #include "diagnose/races/races.h"
 #include "diagnose/ranks.h"
 #include "diagnose/reruns/access.h"
-#include "diagnose/reruns/delivered.h"
+#include "diagnose/reruns/captured_values.h"
 #include "diagnose/reruns/device.h"
 #include "diagnose/reruns/dump_candidates.h"
 #include "diagnose/reruns/eager.h"
-#include "diagnose/reruns/witnesses.h"
+#include "diagnose/reruns/external_findings.h"
 #include "diagnose/resolved_site.h"
+#include "diagnose/run_context.h"
 #include "diagnose/status.h"
-#include "diagnose/surroundings.h"
 #include "diagnose/words.h"
 #include "session/area/call_name.h"
 #include "session/notes/forks.h"
@@ -69,7 +69,7 @@ class FindingBuilder {
     if (failure_.hang) add_standstill(*failure_.hang);
     drop_changed_sources(finding_, process_.record, met_at(failure_));
     compare_rerun_source(finding_, failure_, session_, symbolizer_);
-    add_delivered(finding_, failure_);
+    add_captured_values(finding_, failure_);
     add_inputs(finding_, failure_, session_);
     add_saved_launch(finding_, failure_, session_);
     add_watched(finding_, failure_);
@@ -134,7 +134,7 @@ class FindingBuilder {
       if (failure_.call_not_known) forget_call(failure_.unlisted == 0);
       finding_.candidates.clear();
     } else {
-      tell_of_several();
+      describe_several();
     }
   }
 
@@ -164,7 +164,7 @@ class FindingBuilder {
     if (node != nullptr || failure_.stale != nullptr) relate_replay(candidate);
   }
 
-  void tell_of_several() {
+  void describe_several() {
     const analyse::Candidate& first = failure_.candidates.front();
     // The candidates are nodes of one launch of a graph.
     const bool of_nodes =

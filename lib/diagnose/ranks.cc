@@ -213,7 +213,7 @@ std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
   return part;
 }
 
-void tell_ranks(std::vector<analyse::Note>& notes, const RanksPart& part, const std::string& directory) {
+void add_ranks_note(std::vector<analyse::Note>& notes, const RanksPart& part, const std::string& directory) {
   for (analyse::Note& note : notes) {
     if (note.code == analyse::NoteCode::ranks_part)
       note.text = "the ranks of the job diverge " + ranks_text(part, directory);

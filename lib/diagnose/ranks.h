@@ -22,7 +22,7 @@ std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
                                     const std::function<Recorded(const session::Process&)>& recorded);
 
 // Adds their lines to the note on the ranks.
-void tell_ranks(std::vector<analyse::Note>& notes, const RanksPart& part, const std::string& directory);
+void add_ranks_note(std::vector<analyse::Note>& notes, const RanksPart& part, const std::string& directory);
 
 // Ranks with the same text share a line.
 std::vector<std::string> rank_lines(const RanksPart& part, const std::string& directory);

@@ -153,7 +153,7 @@ bool own_this_process() {
                                                                  CUpti_CallbackId id, const CUpti_CallbackData& call,
                                                                  std::uintptr_t frame) {
   const Inside inside(self);
-  if (self.told) [[unlikely]]
+  if (self.explained) [[unlikely]]
     driver_log::forget();
   recorder.enter_driver_call(self.state, id, call, frame);
 }
@@ -169,7 +169,7 @@ bool own_this_process() {
                                             const CUpti_CallbackData& call, std::uintptr_t frame) {
   const Inside inside(self);
   if (call.callbackSite == CUPTI_API_ENTER) {
-    if (self.told) driver_log::forget();
+    if (self.explained) driver_log::forget();
     recorder.enter_runtime_call(id);
   } else {
     recorder.leave_runtime_call(self.state, id, call, frame);
@@ -183,7 +183,7 @@ bool own_this_process() {
   if (call.callbackSite == CUPTI_API_ENTER) {
     self.runtime_call = call.functionName;
     self.runtime_error = 0;
-    if (self.told || Recorder::is_special(id)) [[unlikely]]
+    if (self.explained || Recorder::is_special(id)) [[unlikely]]
       special_runtime_call(recorder, self, id, call, frame);
   } else if (runtime_result(call) != 0 || Recorder::is_special(id)) [[unlikely]] {
     special_runtime_call(recorder, self, id, call, frame);

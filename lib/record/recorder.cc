@@ -66,7 +66,7 @@ void Recorder::start_parts() {
   layouts_.attach(area_, driver_);
   operations_.latest().attach(area_, layouts_);
   graphs_.attach(area_, interner_, driver_, memory_.allocations(), operations_.sites());
-  graphs_.follow(window_, operations_.alone());
+  graphs_.follow(window_, operations_.exclusive_wait());
   if (options_.record.races) {
     races_.attach(driver_, layouts_, operations_.streams(), options_.record.host_writes);
     memory_.record_races(races_);
@@ -84,7 +84,7 @@ void Recorder::start_rerun() {
   if (!window_.read(options_.window)) {
     interner_.note("window-not-read", "what to wait for could not be read: nothing was waited for");
   } else if (!window_.empty()) {
-    operations_.alone().start(window_.patience());
+    operations_.exclusive_wait().start(window_.patience());
   }
 }
 
@@ -160,7 +160,7 @@ void Recorder::leave_driver_call(ThreadState* thread, std::uint32_t id, const CU
   if (operations_.races() != nullptr) [[unlikely]]
     races_.call_ends(*thread);
   thread->open = {};
-  operations_.alone().leave(*thread);
+  operations_.exclusive_wait().leave(*thread);
   if (thread->interrupts) [[unlikely]]
     resume(*thread);
 }
@@ -200,7 +200,7 @@ void Recorder::look_at_result(ThreadState* thread, Returned returned, const Call
 void Recorder::enter_other(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                            std::uintptr_t frame) {
   if (operations_.races() != nullptr) races_.call_begins(thread, id, rule, data.functionParams);
-  Alone& alone = operations_.alone();
+  ExclusiveWait& alone = operations_.exclusive_wait();
   switch (rule.role) {
     case Role::stream_wait: {
       Call call;

@@ -16,7 +16,7 @@ struct alignas(64) ThisThread {
   bool inside;               // our own calls into the driver, or a signal handler's on top of a callback: not recorded
   bool quiet;                // the Python hook's own calls into CUDA: not recorded either
   bool hooked;               // inside an operator that the Python hook took values of (python_hook.h)
-  bool told;                 // by the driver, of the call that goes on (driver_log.h)
+  bool explained;            // by the driver: the present call (driver_log.h)
   const char* runtime_call;  // the runtime call around the current driver call; null: none
   std::uint64_t runtime_error;    // serial of the error recorded inside that runtime call; 0: none
   std::uint64_t entered;          // ticks at ENTER of its call on memory, if it has no ring

@@ -8,8 +8,8 @@
 #include "base/printable.h"
 #include "diagnose/groups.h"
 #include "diagnose/rank_names.h"
-#include "diagnose/reruns/witnesses.h"
-#include "diagnose/surroundings.h"
+#include "diagnose/reruns/external_findings.h"
+#include "diagnose/run_context.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 
@@ -150,7 +150,7 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
     return pass.kind == session::PassKind::sanitize;
   });
   const bool lineless = !first.device || first.device->line == 0 || !first.device->block;
-  if (report.foreign.empty() && was_rerun(report) && !sanitized && lineless && diagnose::memcheck_may_tell(first)) {
+  if (report.foreign.empty() && was_rerun(report) && !sanitized && lineless && diagnose::memcheck_may_help(first)) {
     section.lines.push_back(base::printable(bisect("--sanitize") + "  # needs compute-sanitizer"));
   }
   return section;

@@ -8,7 +8,7 @@
 
 #include "analyse/analysis.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/reruns/witnesses.h"
+#include "diagnose/reruns/external_findings.h"
 #include "diagnose/words.h"
 #include "report/race_text.h"
 
@@ -93,24 +93,24 @@ void RerunText::write(const Diagnosis& after, bool apart) {
   messages_.push_back({RerunMessage::Kind::report, (apart ? "\n" : "") + write_text(after, options_)});
 }
 
-void RerunText::tell_new_line(const Gain& gain, const Diagnosis& after) {
+void RerunText::print_new_line(const Gain& gain, const Diagnosis& after) {
   const char* how = gain.narrowed ? "narrows" : "corrects";
   say(gain.moved ? fmt::format("a rerun {} the first answer: {}  [{}]", how, place_of(*gain.after),
                                diagnose::word(gain.after->grade))
                  : proof_text(after, *gain.after));
-  told_proof_ = true;
+  printed_proof_ = true;
 }
 
 std::string RerunText::proof(const Diagnosis& now) {
-  const auto gain = told_proof_ ? std::nullopt : diagnose::gain(before_, now);
+  const auto gain = printed_proof_ ? std::nullopt : diagnose::gain(before_, now);
   if (!gain || !gain->is_proof) return "";
-  tell_new_line(*gain, now);
+  print_new_line(*gain, now);
   std::string text = messages_.empty() ? "" : messages_.back().text;
   messages_.clear();
   return text;
 }
 
-void RerunText::tell_what_is_left_open(const Gain& gain, const Diagnosis& after) {
+void RerunText::print_open_questions(const Gain& gain, const Diagnosis& after) {
   const Finding& answer = *gain.after;
   if (is_quiet()) return;
   const bool unfinished =
@@ -118,7 +118,7 @@ void RerunText::tell_what_is_left_open(const Gain& gain, const Diagnosis& after)
   if (!answer.device && unfinished) {
     const std::string sanitize = diagnose::bisect_command(session_, after.input_read, "--sanitize");
     say("on the GPU: line, block and thread are not known, as " + answer.device_unknown +
-        (diagnose::memcheck_may_tell(answer) ? "; " + sanitize + " may show them (needs compute-sanitizer)" : ""));
+        (diagnose::memcheck_may_help(answer) ? "; " + sanitize + " may show them (needs compute-sanitizer)" : ""));
   }
   if (any_pass(after, [](const PassLine& pass) {
         return pass.kind == PassKind::eager && pass.judged == Outcome::did_not_fail;
@@ -130,22 +130,22 @@ void RerunText::tell_what_is_left_open(const Gain& gain, const Diagnosis& after)
   say(answer.because.text_since(gain.before->because));
 }
 
-void RerunText::tell_failure(const Gain& gain, const Diagnosis& after) {
-  if (!told_proof_) {
+void RerunText::print_failure(const Gain& gain, const Diagnosis& after) {
+  if (!printed_proof_) {
     if (gain.moved || gain.is_proof) {
-      tell_new_line(gain, after);
+      print_new_line(gain, after);
     } else {
       say(gain.elsewhere ? "a rerun failed elsewhere:" : no_proof_text(after, *gain.after, session_));
     }
   }
   const bool new_place = gain.moved || gain.elsewhere;
-  if (!new_place && !gain.says_more) return tell_what_is_left_open(gain, after);
+  if (!new_place && !gain.says_more) return print_open_questions(gain, after);
   // With -q the one line of the proof is the whole report.
   if (!is_quiet() || new_place) write(after, !is_quiet());
 }
 
 // A line for each race that a rerun explained, or the whole report again if it found other races.
-void RerunText::tell_races(const Diagnosis& after) {
+void RerunText::print_races(const Diagnosis& after) {
   constexpr std::size_t kMost = 5;
   const auto pass = std::find_if(after.passes.rbegin(), after.passes.rend(),
                                  [](const PassLine& line) { return line.kind == PassKind::races; });
@@ -182,8 +182,8 @@ void RerunText::tell_races(const Diagnosis& after) {
 
 std::vector<RerunMessage> RerunText::finish(const Diagnosis& after) {
   if (after.passes.size() <= before_.passes.size()) return {};
-  tell_races(after);
-  if (const auto gain = diagnose::gain(before_, after)) tell_failure(*gain, after);
+  print_races(after);
+  if (const auto gain = diagnose::gain(before_, after)) print_failure(*gain, after);
   say(fmt::format("the command ran {} times in all", after.passes.size()));
   return std::exchange(messages_, {});
 }

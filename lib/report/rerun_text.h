@@ -25,7 +25,7 @@ class RerunText {
 
   // Between two reruns: the line that is proven, once. Empty: none is, or it was printed.
   std::string proof(const diagnose::Diagnosis& now);
-  bool has_told_proof() const { return told_proof_; }
+  bool has_printed_proof() const { return printed_proof_; }
   // When the reruns are over.
   std::vector<RerunMessage> finish(const diagnose::Diagnosis& after);
 
@@ -33,15 +33,15 @@ class RerunText {
   bool is_quiet() const { return options_.verbosity == Verbosity::quiet; }
   void say(std::string text);
   void write(const diagnose::Diagnosis& after, bool apart);
-  void tell_new_line(const diagnose::Gain& gain, const diagnose::Diagnosis& after);
-  void tell_failure(const diagnose::Gain& gain, const diagnose::Diagnosis& after);
-  void tell_what_is_left_open(const diagnose::Gain& gain, const diagnose::Diagnosis& after);
-  void tell_races(const diagnose::Diagnosis& after);
+  void print_new_line(const diagnose::Gain& gain, const diagnose::Diagnosis& after);
+  void print_failure(const diagnose::Gain& gain, const diagnose::Diagnosis& after);
+  void print_open_questions(const diagnose::Gain& gain, const diagnose::Diagnosis& after);
+  void print_races(const diagnose::Diagnosis& after);
 
   diagnose::Diagnosis before_;
   std::string session_;
   TextOptions options_;
-  bool told_proof_ = false;
+  bool printed_proof_ = false;
   std::vector<RerunMessage> messages_;
 };
 

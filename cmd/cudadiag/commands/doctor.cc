@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/degraded.h"
+#include "analyse/coverage_notes.h"
 #include "base/printable.h"
 #include "commands/commands.h"
 #include "doctor/planted_fault.h"

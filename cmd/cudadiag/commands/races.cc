@@ -10,7 +10,7 @@ namespace cudadiag::command {
 
 void add_races(CLI::App& app, int& status) {
   auto races = std::make_shared<RunOptions>();
-  races->recording.record.races = races->tell_no_race = true;
+  races->recording.record.races = races->print_no_race = true;
   auto* command = app.add_subcommand("races", "run a command and report races between its streams");
   add_output(command, races->recording.output);
   add_verbosity(command, races->verbosity);
@@ -34,7 +34,7 @@ void add_races(CLI::App& app, int& status) {
     races->recording.code_rules = code_rules(*command);
     if (races->recording.tensor_races) {
       races->rerun_mode = RerunMode::never;
-      races->recording.record.races = races->tell_no_race = false;
+      races->recording.record.races = races->print_no_race = false;
     }
     status = run(*races);
   });

@@ -16,7 +16,7 @@
 #include "commands/commands.h"
 #include "diagnose/groups.h"
 #include "diagnose/rank_names.h"
-#include "diagnose/surroundings.h"
+#include "diagnose/run_context.h"
 #include "diagnose/words.h"
 #include "options/command_line.h"
 #include "options/shared_options.h"

@@ -93,7 +93,7 @@ void FailureSinks::tell(const diagnose::Diagnosis& report) {
   if (!options_.command.empty()) start_command(options_.command, report);
 }
 
-void FailureSinks::tell_torchrun(const diagnose::Diagnosis& report) {
+void FailureSinks::write_torchrun_error(const diagnose::Diagnosis& report) {
   const char* path = std::getenv("TORCHELASTIC_ERROR_FILE");
   if (path == nullptr || *path == '\0' || report.findings.empty()) return;
   struct stat there {};

@@ -25,7 +25,7 @@ class FailureSinks {
   // it. CUDADIAG_REPORT names the file with the report.
   void tell(const diagnose::Diagnosis& report);
   // Call this if the program ended badly. Writes the file that TORCHELASTIC_ERROR_FILE names, unless the program wrote it.
-  static void tell_torchrun(const diagnose::Diagnosis& report);
+  static void write_torchrun_error(const diagnose::Diagnosis& report);
 
  private:
   const FailureSinkOptions& options_;

@@ -64,7 +64,7 @@ class Offer {
     if (!is_agreed()) return;
     report::RerunText text(report_.report(), session_to_name(session_, options_),
                            text_options(options_.verbosity, STDERR_FILENO));
-    RerunSpeech speech(false, [&](const analyse::Analysis& analysis) { tell_proof(analysis, text); });
+    RerunSpeech speech(false, [&](const analyse::Analysis& analysis) { print_proof(analysis, text); });
     supervise::run_reruns(session_, recording_.state(), *recording_.writer(), relay_, plan_, speech);
     for (const report::RerunMessage& message : text.finish(report_.report())) {
       const bool sentence = message.kind == report::RerunMessage::Kind::sentence;
@@ -80,11 +80,11 @@ class Offer {
   }
 
   // A diagnosis takes time for symbols. Between reruns it is made only to announce a proof.
-  void tell_proof(const analyse::Analysis& analysis, report::RerunText& text) {
+  void print_proof(const analyse::Analysis& analysis, report::RerunText& text) {
     const bool proven = std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const auto& failure) {
       return analyse::is_asynchronous(failure.kind) && failure.grade == analyse::Grade::proven;
     });
-    if (!proven || text.has_told_proof()) return;
+    if (!proven || text.has_printed_proof()) return;
     if (const std::string line = text.proof(report_.report()); !line.empty()) say(line);
   }
 

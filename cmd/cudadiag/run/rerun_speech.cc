@@ -61,7 +61,7 @@ std::string purpose(const RerunSpec& spec) {
 }
 
 // `what` is the result of the rerun, if it was not cut short.
-void tell_end(const RerunEnded& rerun, const std::string& what) {
+void print_end(const RerunEnded& rerun, const std::string& what) {
   const session::Pass& pass = rerun.pass();
   say(fmt::format("rerun {}: {}, after {}", rerun.session.reruns.size(),
                   pass.cut_short ? word(*pass.cut_short) : std::string_view(what), diagnose::duration(pass.seconds)));
@@ -73,7 +73,7 @@ bool came_to_nothing(const RerunEnded& rerun) {
   return judged.outcome == Outcome::not_reached && judged.end.bad && rerun.session.reruns.back().empty();
 }
 
-void tell_confirm(const RerunEnded& rerun) {
+void print_confirmed(const RerunEnded& rerun) {
   const session::Pass& pass = rerun.pass();
   const std::string_view what = pass.cut_short ? word(*pass.cut_short) : diagnose::word(rerun.judged().outcome);
   const std::uint64_t waits = rerun.judged().waits;
@@ -93,9 +93,9 @@ std::string why_no_hang_dump(const RerunEnded& rerun) {
              : "no process could be asked for one: only NVIDIA's driver takes such requests, for work on a GPU";
 }
 
-void tell_device(const RerunEnded& rerun) {
+void print_device(const RerunEnded& rerun) {
   const char* unwritten = rerun.judged().failed_unwatched == false ? "did not fail" : "no GPU core dump was written";
-  tell_end(rerun, rerun.pass().dump.empty() ? unwritten : "a GPU core dump was written");
+  print_end(rerun, rerun.pass().dump.empty() ? unwritten : "a GPU core dump was written");
 }
 
 }  // namespace
@@ -143,7 +143,7 @@ std::string sentence(supervise::NoCrossCheck obstacle) {
 }
 
 void RerunSpeech::begins(const RerunSpec& spec, std::size_t number) {
-  if (tells_passes_) say(fmt::format("rerun {}: {}", number, purpose(spec)));
+  if (prints_passes_) say(fmt::format("rerun {}: {}", number, purpose(spec)));
   // The user asked for it, so the wait and a failure to come are always reported.
   if (is_for_hang(spec)) {
     say(fmt::format("running the command again for a GPU core dump of its kernels: {} at most (--time-limit)",
@@ -162,14 +162,14 @@ void RerunSpeech::ended(const RerunEnded& rerun) {
     return say(fmt::format("no GPU core dump was written after {}: {}", diagnose::duration(rerun.pass().seconds),
                            why_no_hang_dump(rerun)));
   }
-  if (!tells_passes_) return;
+  if (!prints_passes_) return;
   switch (rerun.spec.kind) {
     case PassKind::confirm:
-      return tell_confirm(rerun);
+      return print_confirmed(rerun);
     case PassKind::device:
-      return tell_device(rerun);
+      return print_device(rerun);
     default:
-      return tell_end(rerun, "it ended");
+      return print_end(rerun, "it ended");
   }
 }
 

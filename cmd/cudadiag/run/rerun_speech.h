@@ -18,9 +18,9 @@ std::string sentence(supervise::NoCrossCheck obstacle);
 
 class RerunSpeech : public supervise::RerunListener {
  public:
-  // `tells_passes`: a line before and after each rerun. `after_each` is called with the state of that moment.
-  explicit RerunSpeech(bool tells_passes, std::function<void(const analyse::Analysis&)> after_each = {})
-      : tells_passes_(tells_passes), after_each_(std::move(after_each)) {}
+  // `prints_passes`: a line before and after each rerun. `after_each` is called with the state of that moment.
+  explicit RerunSpeech(bool prints_passes, std::function<void(const analyse::Analysis&)> after_each = {})
+      : prints_passes_(prints_passes), after_each_(std::move(after_each)) {}
 
   void begins(const supervise::RerunSpec& spec, std::size_t number) override;
   void runs(const supervise::RerunSpec& spec, std::optional<std::uint64_t> operations) override;
@@ -29,7 +29,7 @@ class RerunSpeech : public supervise::RerunListener {
   void cannot(const supervise::RerunProblem& problem) override;
 
  private:
-  bool tells_passes_;
+  bool prints_passes_;
   std::function<void(const analyse::Analysis&)> after_each_;
   std::optional<Progress> progress_;
 };

@@ -27,7 +27,7 @@ struct RunOptions {
   FailureSinkOptions sinks;
   bool end_on_failure = false;  // the program, once its failure is reported
   bool stop_on_race = false;
-  bool tell_no_race = false;  // the user asked for races: report also that there are none
+  bool print_no_race = false;  // the user asked for races: report also that there are none
 };
 
 }  // namespace cudadiag::command

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "analyse/degraded.h"
+#include "analyse/coverage_notes.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/surroundings.h"
+#include "diagnose/run_context.h"
 #include "diagnose/words.h"
 #include "run/silence.h"
 #include "session/retention.h"
@@ -130,7 +130,7 @@ void RunReport::keep_session() {
   if (const auto failure = recording_.close()) say(*failure);
   const session::Root& root = recording_.writer()->root();
   if (!root.warning.empty()) say(root.warning);
-  if (options_.verbosity != report::Verbosity::quiet) tell_removed();
+  if (options_.verbosity != report::Verbosity::quiet) print_removed();
 }
 
 void RunReport::finish(const supervise::RunEnd& end) {
@@ -142,23 +142,23 @@ void RunReport::finish(const supervise::RunEnd& end) {
   const bool is_wanted = options_.recording.output || open_pairs_ || !recording_.manifest().outlived_by.empty();
   if (clean && !is_wanted) recording_.discard();
   if (recording_.writer() != nullptr) keep_session();
-  tell_rest();
-  if (end.end.code != 0 || end.end.signal) FailureSinks::tell_torchrun(report());
-  tell_end(end, may_have_kept);
+  print_rest();
+  if (end.end.code != 0 || end.end.signal) FailureSinks::write_torchrun_error(report());
+  print_end(end, may_have_kept);
 }
 
-void RunReport::tell_rest() {
+void RunReport::print_rest() {
   if (told_.empty() && told_stalls_.empty()) return tell(report());
   const auto& findings = report().findings;
   if (std::all_of(findings.begin(), findings.end(), [&](const auto& finding) { return was_told(finding); })) return;
   tell(untold());
 }
 
-void RunReport::tell_end(const supervise::RunEnd& end, bool may_have_kept) {
+void RunReport::print_end(const supervise::RunEnd& end, bool may_have_kept) {
   const std::vector<analyse::Note>& notes = report().notes;
   if (const analyse::Note* note = find_note(notes, analyse::NoteCode::outlived)) say(note->text + no_longer_sought());
-  if (options_.recording.nans) return tell_no_nan(recording_, report(), options_.verbosity);
-  if (options_.recording.tensor_races) return tell_no_tensor_race(recording_, report(), options_.verbosity);
+  if (options_.recording.nans) return print_no_nan(recording_, report(), options_.verbosity);
+  if (options_.recording.tensor_races) return print_no_tensor_race(recording_, report(), options_.verbosity);
   const bool nothing_recorded = !findings_ && explain_silence(recording_, options_, end, report());
   if (may_have_kept) {
     for (const std::string& sentence : supervise::silent_lines(options_.recording.watch, recording_.session())) {
@@ -166,16 +166,16 @@ void RunReport::tell_end(const supervise::RunEnd& end, bool may_have_kept) {
     }
   }
   const auto& races = recording_.races();
-  if (options_.tell_no_race && races && !nothing_recorded) tell_no_race(*races, options_.verbosity);
+  if (options_.print_no_race && races && !nothing_recorded) print_no_race(*races, options_.verbosity);
   // People often end a program because it hangs.
   const bool ended_at_work = end.end.signal || find_note(notes, analyse::NoteCode::killed_at_work) != nullptr;
   const bool told = options_.verbosity == report::Verbosity::verbose && find_note(notes, analyse::NoteCode::unfinished);
   if (!findings_ && !told && (ended_at_work || options_.hang_after)) {
-    tell_unfinished(recording_.state(), recording_.writer() != nullptr);
+    print_unfinished(recording_.state(), recording_.writer() != nullptr);
   }
 }
 
-void RunReport::tell_removed() const {
+void RunReport::print_removed() const {
   const std::vector<std::string>& removed = recording_.writer()->removed();
   if (removed.empty()) return;
   const session::Retention keep;

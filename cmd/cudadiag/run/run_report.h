@@ -49,10 +49,10 @@ class RunReport {
   // There is nothing to find in the session.
   bool is_clean();
   void keep_session();
-  void tell_rest();
-  void tell_end(const supervise::RunEnd& end, bool may_have_kept);
+  void print_rest();
+  void print_end(const supervise::RunEnd& end, bool may_have_kept);
   // Names the number of old sessions that this one replaced.
-  void tell_removed() const;
+  void print_removed() const;
   // Names the searches that ended with the command ("hangs", "races"); empty if none.
   std::string no_longer_sought() const;
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/degraded.h"
+#include "analyse/coverage_notes.h"
 #include "diagnose/races/races.h"
 #include "diagnose/values/non_finite.h"
 #include "diagnose/words.h"
@@ -19,7 +19,7 @@ namespace cudadiag::command {
 namespace {
 
 // Says why the recorder stepped aside in the first such process. True: no other process recorded anything.
-bool tell_of_unrecorded(const std::vector<session::Process>& processes) {
+bool print_unrecorded(const std::vector<session::Process>& processes) {
   const auto first = std::find_if(processes.begin(), processes.end(), analyse::is_unrecorded);
   if (first == processes.end()) return false;
   const bool all = std::all_of(processes.begin(), processes.end(), analyse::is_unrecorded);
@@ -51,7 +51,7 @@ std::string handled_calls(const std::vector<analyse::Note>& notes) {
 // SIGPIPE ends a program that writes to `| head`, as expected.
 bool failed(const session::ProcessEnd& end) { return end.signal ? *end.signal != SIGPIPE : end.code.value_or(0) != 0; }
 
-void tell_no_failure(const diagnose::Diagnosis& report) {
+void print_no_failure(const diagnose::Diagnosis& report) {
   const std::string handled = handled_calls(report.notes);
   if (report.verdict == analyse::Verdict::inconclusive) {
     const std::string why = report.notes.empty() ? "" : ": " + report.notes.front().text;
@@ -61,7 +61,7 @@ void tell_no_failure(const diagnose::Diagnosis& report) {
 }
 
 // No process was recorded, and the reason is unknown.
-void tell_why_no_process() {
+void print_why_no_process() {
   const auto recorder = supervise::loadable_recorder();
   const DriverReport driver = ask_driver();
   if (const auto* failure = std::get_if<base::Error>(&recorder)) {
@@ -82,28 +82,28 @@ void tell_why_no_process() {
 bool explain_silence(const supervise::Recording& recording, const RunOptions& options, const supervise::RunEnd& end,
                      const diagnose::Diagnosis& report) {
   const auto& processes = recording.session().processes;
-  if (!recording.manifest().unrecorded.empty() || tell_of_unrecorded(processes)) return true;
+  if (!recording.manifest().unrecorded.empty() || print_unrecorded(processes)) return true;
   const bool none = processes.empty();
   const bool quiet = options.verbosity == report::Verbosity::quiet;
   if (!recording.unrecorded().empty() && (none || !quiet)) say(recording.unrecorded());
   if (!recording.unrecorded().empty() && none) return true;
-  const bool wanted = failed(end.end) || (none && options.tell_no_race);
+  const bool wanted = failed(end.end) || (none && options.print_no_race);
   if (!wanted || quiet) return false;
-  if (!none) return tell_no_failure(report), false;
+  if (!none) return print_no_failure(report), false;
   // It may have been ended before it used CUDA.
-  if (end.interrupted && !options.tell_no_race) return false;
+  if (end.interrupted && !options.print_no_race) return false;
   if (end.interrupted) return say("the program did not use CUDA before it was interrupted"), true;
   if (records_by_itself(options.recording.command)) {
     return say("nothing was recorded here: the command is another cudadiag, which makes its own session"), true;
   }
-  return tell_why_no_process(), true;
+  return print_why_no_process(), true;
 }
 
 namespace {
 
 // For a run that followed the operators of PyTorch.
-void tell_nothing_found(const supervise::Recording& recording, const diagnose::Diagnosis& report,
-                        report::Verbosity verbosity, const char* nothing) {
+void print_nothing_found(const supervise::Recording& recording, const diagnose::Diagnosis& report,
+                         report::Verbosity verbosity, const char* nothing) {
   for (const analyse::Note& note : report.notes) {
     if (note.code == analyse::NoteCode::checks_ended) say(note.text);
   }
@@ -120,17 +120,17 @@ void tell_nothing_found(const supervise::Recording& recording, const diagnose::D
 
 }  // namespace
 
-void tell_no_nan(const supervise::Recording& recording, const diagnose::Diagnosis& report,
-                 report::Verbosity verbosity) {
-  tell_nothing_found(recording, report, verbosity, "no NaN was found that the program used");
+void print_no_nan(const supervise::Recording& recording, const diagnose::Diagnosis& report,
+                  report::Verbosity verbosity) {
+  print_nothing_found(recording, report, verbosity, "no NaN was found that the program used");
 }
 
-void tell_no_tensor_race(const supervise::Recording& recording, const diagnose::Diagnosis& report,
-                         report::Verbosity verbosity) {
-  tell_nothing_found(recording, report, verbosity, "no race was found between tensors");
+void print_no_tensor_race(const supervise::Recording& recording, const diagnose::Diagnosis& report,
+                          report::Verbosity verbosity) {
+  print_nothing_found(recording, report, verbosity, "no race was found between tensors");
 }
 
-void tell_no_race(const session::Races& races, report::Verbosity verbosity) {
+void print_no_race(const session::Races& races, report::Verbosity verbosity) {
   if (!races.found.empty() || verbosity == report::Verbosity::quiet) return;
   session::RaceCounts all;
   for (const session::RaceCounts& counts : races.counts) {

@@ -12,13 +12,14 @@ bool explain_silence(const supervise::Recording& recording, const RunOptions& op
                      const diagnose::Diagnosis& report);
 
 // After `cudadiag nans`: that there is none, or why nothing was checked.
-void tell_no_nan(const supervise::Recording& recording, const diagnose::Diagnosis& report, report::Verbosity verbosity);
+void print_no_nan(const supervise::Recording& recording, const diagnose::Diagnosis& report,
+                  report::Verbosity verbosity);
 
 // After `cudadiag races --tensors`, likewise.
-void tell_no_tensor_race(const supervise::Recording& recording, const diagnose::Diagnosis& report,
-                         report::Verbosity verbosity);
+void print_no_tensor_race(const supervise::Recording& recording, const diagnose::Diagnosis& report,
+                          report::Verbosity verbosity);
 
 // If there is none.
-void tell_no_race(const session::Races& races, report::Verbosity verbosity);
+void print_no_race(const session::Races& races, report::Verbosity verbosity);
 
 }  // namespace cudadiag::command

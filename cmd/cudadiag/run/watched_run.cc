@@ -62,7 +62,7 @@ bool guarded(const Step& step) {
 }
 
 // A shell that reports such an end names the program that it started: this one.
-void tell_signal(int signal) {
+void print_signal(int signal) {
   if (signal == SIGPIPE) return;  // as the shell, which names every other one
   const char* name = ::sigabbrev_np(signal);
   say("the command was ended by signal " + std::to_string(signal) +
@@ -261,7 +261,7 @@ int run(const RunOptions& given) {
     sent_from_here = end.signal && watched.sent(*end.signal);
   }
   if (found_any && options.error_exit_status) return *options.error_exit_status;
-  if (end.signal && !sent_from_here && options.verbosity != report::Verbosity::quiet) tell_signal(*end.signal);
+  if (end.signal && !sent_from_here && options.verbosity != report::Verbosity::quiet) print_signal(*end.signal);
   launch::exit_like(end);
 }
 

@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "analyse/reruns/rerun_window.h"
+#include "diagnose/run_context.h"
 #include "diagnose/status.h"
-#include "diagnose/surroundings.h"
 #include "report/json.h"
 #include "session/ownership.h"
 #include "session/session_folders.h"
@@ -38,7 +38,7 @@ IllustratedDiagnosis examine_for_page(const session::Session& session, bool trus
   return found;
 }
 
-void tell_unfinished(diagnose::SessionState& state, bool kept) {
+void print_unfinished(diagnose::SessionState& state, bool kept) {
   const session::Session& session = state.session();
   const auto status = diagnose::build_status(session, state.analysis(), false, state.symbolizer());
   const std::string text = diagnose::unfinished_text(status);

@@ -26,7 +26,7 @@ IllustratedDiagnosis examine_for_page(const session::Session& session, bool trus
 
 // One sentence on the oldest work that is known to have been unfinished for a second or more when its process ended, if
 // there is any.
-void tell_unfinished(diagnose::SessionState& state, bool kept);
+void print_unfinished(diagnose::SessionState& state, bool kept);
 
 // A file that an earlier run left there is not a report of this run, which may end before it writes one.
 void empty_older_report(const std::string& path);

@@ -31,7 +31,7 @@ base::Error failure_of(const supervise::KilledRun& run) {
                : "for what it had written until then: cudadiag report " + diagnose::shell_word(run.folder.string())};
 }
 
-void tell_newer_run(const std::vector<session::Root>& roots, const base::Result<fs::path>& shown) {
+void print_newer_run(const std::vector<session::Root>& roots, const base::Result<fs::path>& shown) {
   const auto* folder = std::get_if<fs::path>(&shown);
   const auto live = session::newest_live(roots), lost = session::newest_lost(roots);
   const bool was_lost = lost && (!live || live->filename() < lost->filename());
@@ -48,7 +48,7 @@ void tell_newer_run(const std::vector<session::Root>& roots, const base::Result<
 }
 
 // Otherwise the user would see an older session, and nothing about the one that cudadiag env has prepared.
-void tell_unwritable(const std::vector<session::Root>& roots, const base::Result<fs::path>& shown) {
+void print_unwritable(const std::vector<session::Root>& roots, const base::Result<fs::path>& shown) {
   const auto* folder = std::get_if<fs::path>(&shown);
   const auto newer = folder == nullptr ? std::nullopt : session::newest_unwritable(roots);
   if (!newer || session::age_of(*newer) <= session::age_of(*folder)) return;
@@ -72,8 +72,8 @@ base::Result<fs::path> choose_session(const std::optional<std::string>& output, 
   const auto roots = session::roots_to_read(root);
   auto found = session::find_session(roots, wanted);
   if (means_latest(wanted)) {
-    tell_newer_run(roots, found);
-    tell_unwritable(roots, found);
+    print_newer_run(roots, found);
+    print_unwritable(roots, found);
   }
   return found;
 }

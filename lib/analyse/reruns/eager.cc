@@ -103,7 +103,7 @@ session::Session eager_session(const session::Session& session) {
   return eager;
 }
 
-bool tells_line_of(const Failure& failure, const Failure& eager, const session::Session& eager_session) {
+bool shows_line_of(const Failure& failure, const Failure& eager, const session::Session& eager_session) {
   const Code* function = compiled_function(python_frames(failure));
   const auto frames = python_frames(eager);
   const auto failed_work = [](const Failure& each) { return is_asynchronous(each.kind) && each.code != 0; };

@@ -17,6 +17,6 @@ session::Session eager_session(const session::Session& session);
 
 // Whether `eager`, a failure of that session, happened at one site, in the function that was compiled where `failure`
 // happened or in what that calls, and in a process of the same rank. Which error it was does not matter.
-bool tells_line_of(const Failure& failure, const Failure& eager, const session::Session& eager_session);
+bool shows_line_of(const Failure& failure, const Failure& eager, const session::Session& eager_session);
 
 }  // namespace cudadiag::analyse

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <tuple>
 
-#include "analyse/degraded.h"
+#include "analyse/coverage_notes.h"
 #include "analyse/ending.h"
 #include "analyse/first_failure.h"
 #include "analyse/reruns/same_code.h"
@@ -104,7 +104,7 @@ void add_notes(const std::vector<Process>& processes, const session::Pass& pass,
                                            number)});
   }
   for (const Process& process : processes) {
-    for (const Note& note : degraded_notes(process, processes.size() > 1)) {
+    for (const Note& note : coverage_notes(process, processes.size() > 1)) {
       const auto same = [&](const Note& known) { return known.code == note.code && known.text == note.text; };
       if (std::any_of(notes.begin(), notes.end(), same)) continue;
       notes.push_back({note.code, fmt::format("rerun {}: {}", number, note.text)});
@@ -442,10 +442,10 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
     std::copy(first.begin(), first.end(), analysis.failures.begin());
     if (rerun.outcome == Rerun::Outcome::other) {
       const Key key = lead_key(*rerun.failure);
-      const auto tells_it = [&](const Failure& failure) {
+      const auto shows_it = [&](const Failure& failure) {
         return lead_key(failure) == key && (failure.rewritten.empty() || !rerun.other_text);
       };
-      if (std::none_of(analysis.failures.begin(), analysis.failures.end(), tells_it)) {
+      if (std::none_of(analysis.failures.begin(), analysis.failures.end(), shows_it)) {
         Failure other = *rerun.failure;
         const bool unread = std::any_of(as_first_run.begin(), as_first_run.end(),
                                         [](const Failure& failure) { return failure.damaged; });

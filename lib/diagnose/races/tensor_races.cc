@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "diagnose/reruns/delivered.h"
+#include "diagnose/reruns/captured_values.h"
 #include "diagnose/resolved_site.h"
 #include "diagnose/stream_name.h"
 #include "symbolize/source_excerpt.h"

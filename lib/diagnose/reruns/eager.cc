@@ -29,7 +29,7 @@ const Finding* finding_for(const analyse::Failure& failure, const Diagnosis& rep
                            const session::Session& session) {
   const Finding* told = nullptr;
   for (const analyse::Failure& eager : analysis.failures) {
-    if (!analyse::tells_line_of(failure, eager, session)) continue;
+    if (!analyse::shows_line_of(failure, eager, session)) continue;
     const auto found = std::find_if(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
       return finding.pid == eager.process->pid && analyse::is_asynchronous(finding.kind);
     });

@@ -11,7 +11,7 @@
 #include "base/trimmed.h"
 #include "diagnose/causes/argument_facts.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/reruns/delivered.h"
+#include "diagnose/reruns/captured_values.h"
 #include "diagnose/values/made_of.h"
 #include "diagnose/words.h"
 #include "session/notes/deliveries.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "diagnose/reruns/delivered.h"
+#include "diagnose/reruns/captured_values.h"
 #include "diagnose/resolved_site.h"
 
 namespace cudadiag::diagnose {

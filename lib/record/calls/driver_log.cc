@@ -27,13 +27,13 @@ void say(void*, int, char* message, std::size_t length) {
   const std::string_view line = without_head({message, strnlen(message, length)});
   // "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuLaunchKernel" is known from the call itself. The first of several
   // lines is the cause.
-  if (t_this.inside || t_this.told || line.empty() || line.starts_with("Returning ")) return;
+  if (t_this.inside || t_this.explained || line.empty() || line.starts_with("Returning ")) return;
   if (t_this.state == nullptr) return;
   auto& said = t_this.state->said;
   const std::size_t size = std::min(line.size(), said.size() - 1);
   memcpy(said.data(), line.data(), size);
   said[size] = '\0';
-  t_this.told = true;
+  t_this.explained = true;
 }
 
 }  // namespace
@@ -43,8 +43,8 @@ void start(const DriverApi& driver) {
   if (driver.logs_register_callback != nullptr) driver.logs_register_callback(say, nullptr, &handle);
 }
 
-void forget() { t_this.told = false; }
+void forget() { t_this.explained = false; }
 
-std::string_view explanation() { return t_this.told ? t_this.state->said.data() : std::string_view(); }
+std::string_view explanation() { return t_this.explained ? t_this.state->said.data() : std::string_view(); }
 
 }  // namespace cudadiag::record::driver_log

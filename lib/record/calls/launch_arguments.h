@@ -1,5 +1,5 @@
 // The parameters of the one launch that a rerun is waiting for: read at its ENTER, written down if it fails. Its user
-// holds the gate (alone.h), so one buffer is enough.
+// holds the gate (exclusive_wait.h), so one buffer is enough.
 #pragma once
 
 #include <array>

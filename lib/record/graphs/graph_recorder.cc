@@ -23,7 +23,7 @@ void GraphRecorder::enter(ThreadState& thread, std::uint32_t id, const CUpti_Cal
     const SiteFinder::Place at = sites_->place(thread, id, Kind::graph, 0, frame);
     thread.graph_site = sites_->site_at(thread, at, Kind::graph, 0);
     const bool armed =
-        call.what == What::instantiate && alone_->on() &&
+        call.what == What::instantiate && exclusive_wait_->on() &&
         window_->armed_from(interner_->site_key(Kind::graph, at.python, at.native, 0), 0) != Window::kNever;
     if (armed) {
       thread.markers = markers_.add(call.graph, (call.flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0);
@@ -42,14 +42,14 @@ void GraphRecorder::leave(ThreadState& thread, std::uint32_t id, const CUpti_Cal
     if (call.what == What::update) graphs_.updated(call);
     if (call.conditional != nullptr) graphs_.conditional_made(call);
     if (call.what == What::set_node || call.what == What::switch_node) graphs_.node_set(call, thread.graph_site);
-    if (races_ != nullptr) tell_races(thread, call);
+    if (races_ != nullptr) record_race_effects(thread, call);
   }
   thread.markers = {};
   thread.graph_site = 0;
   thread.adds_nodes = false;
 }
 
-void GraphRecorder::tell_races(ThreadState& thread, const GraphCall& call) {
+void GraphRecorder::record_race_effects(ThreadState& thread, const GraphCall& call) {
   switch (call.what) {
     case What::instantiate:
       if (call.made != nullptr) races_->graph(thread, *call.made, call.graph, *interner_, graphs_);

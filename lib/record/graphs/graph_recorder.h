@@ -16,7 +16,7 @@
 #include "record/output/area_map.h"
 #include "record/output/interner.h"
 #include "record/output/race_records.h"
-#include "record/rerun/alone.h"
+#include "record/rerun/exclusive_wait.h"
 #include "record/rerun/window.h"
 
 namespace cudadiag::record {
@@ -26,9 +26,9 @@ class GraphRecorder {
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, const Allocations& allocations,
               SiteFinder& sites);
   // In a rerun, graphs that are waited for get markers.
-  void follow(const Window& window, const Alone& alone) {
+  void follow(const Window& window, const ExclusiveWait& alone) {
     window_ = &window;
-    alone_ = &alone;
+    exclusive_wait_ = &alone;
   }
   void record_races(RaceRecords& races) { races_ = &races; }
 
@@ -47,12 +47,12 @@ class GraphRecorder {
                                                          CUgraphExec graph);
 
  private:
-  void tell_races(ThreadState& thread, const GraphCall& call);
+  void record_race_effects(ThreadState& thread, const GraphCall& call);
 
   Interner* interner_ = nullptr;
   SiteFinder* sites_ = nullptr;
   const Window* window_ = nullptr;
-  const Alone* alone_ = nullptr;
+  const ExclusiveWait* exclusive_wait_ = nullptr;
   RaceRecords* races_ = nullptr;  // null: races are not looked for
   GraphMarkers markers_;
   Graphs graphs_;

@@ -258,7 +258,7 @@ void Graphs::node_set(const GraphCall& call, std::uint32_t site) {
 }
 
 // Lists are interned: however often a program goes through the same ones, each is written once.
-void Graphs::tell_changes(Exec& exec) {
+void Graphs::record_changes(Exec& exec) {
   exec.changed = false;
   exec.replay.graph = exec.described;
   if (exec.described == 0) return;
@@ -297,7 +297,7 @@ GraphReplay Graphs::launched(CUgraphExec exec) {
   Exec* known = execs_.find(key_of(exec));
   if (known == nullptr) return {};
   ++known->replay.ordinal;
-  if (known->changed) tell_changes(*known);
+  if (known->changed) record_changes(*known);
   GraphReplay replay = known->replay;
   replay.stale = stale_pointer(*known);
   return replay;

@@ -110,7 +110,7 @@ class Graphs {
   bool lies_in(const Exec& exec, std::uint32_t node, std::uint32_t holder);
   void forget_pointers(Exec& exec, std::uint32_t node);
   void add_pointers(Exec& exec, std::uint32_t node, std::span<const GraphPointer> given);
-  void tell_changes(Exec& exec);
+  void record_changes(Exec& exec);
 
   AreaMap* area_ = nullptr;
   Interner* interner_ = nullptr;

@@ -207,7 +207,7 @@ void Hooks::tell(std::uint32_t id, CUcontext context, CUstream stream, const voi
   callback_(nullptr, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
 }
 
-void Hooks::tell_node(std::uint32_t id, CUgraph graph, CUgraphNode node, CUgraphNode original) {
+void Hooks::report_node(std::uint32_t id, CUgraph graph, CUgraphNode node, CUgraphNode original) {
   CUpti_GraphData data{};
   data.graph = graph;
   data.node = node;
@@ -306,7 +306,7 @@ void Hooks::after_captured(std::uint32_t id, const CUpti_CallbackData& data) {
     result = driver_.stream_get_capture_info_v2(stream, &status, nullptr, &graph, &last, &count);
   }
   if (result != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_ACTIVE || count != 1) return;
-  tell_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, graph, *last, nullptr);
+  report_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, graph, *last, nullptr);
 }
 
 void Hooks::node_added(std::uint32_t id, const void* parameters) {
@@ -314,7 +314,7 @@ void Hooks::node_added(std::uint32_t id, const void* parameters) {
   const auto& added = *static_cast<const cuGraphAddChildGraphNode_params*>(parameters);
   if (added.phGraphNode == nullptr) return;
   const CUgraphNode node = *added.phGraphNode;
-  tell_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, added.hGraph, node, nullptr);
+  report_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, added.hGraph, node, nullptr);
   CUgraph child = id == CUPTI_DRIVER_TRACE_CBID_cuGraphAddChildGraphNode ? added.childGraph : nullptr;
   const CUgraphNodeParams* given = nullptr;
   if (id == CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode) {
@@ -345,7 +345,7 @@ void Hooks::graph_copied(CUgraph original, CUgraph copy, int depth) {
     return;
   }
   for (std::size_t i = 0; i < count; ++i) {
-    tell_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, copy, nodes->of_copy[i], nodes->of_original[i]);
+    report_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, copy, nodes->of_copy[i], nodes->of_original[i]);
     CUgraphNodeType type{};
     CUgraph below = nullptr, below_copy = nullptr;
     if (driver_.graph_node_get_type(nodes->of_original[i], &type) == CUDA_SUCCESS && type == CU_GRAPH_NODE_TYPE_GRAPH &&

@@ -47,7 +47,7 @@ class Hooks {
   void meet(CUcontext context, std::uint32_t uid);
   void context_ends(CUcontext context);
   void tell(std::uint32_t id, CUcontext context, CUstream stream, const void* descriptor);
-  void tell_node(std::uint32_t id, CUgraph graph, CUgraphNode node, CUgraphNode original);
+  void report_node(std::uint32_t id, CUgraph graph, CUgraphNode node, CUgraphNode original);
 
   [[gnu::cold, gnu::noinline]] void before(std::uint32_t id, const CUpti_CallbackData& data);
   [[gnu::cold, gnu::noinline]] void after(std::uint32_t id, const CUpti_CallbackData& data);

@@ -40,7 +40,7 @@ void OperationRecorder::start(AreaMap& area, Interner& interner, const DriverApi
   markers_ = markers;
   streams_.attach(area, interner, driver, markers);
   arguments_.attach(interner, driver);
-  alone_.attach(area, interner, driver, streams_, failures_, arguments_);
+  exclusive_wait_.attach(area, interner, driver, streams_, failures_, arguments_);
   autograd_.attach(interner);
 }
 
@@ -60,7 +60,7 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
     site = sites_.enter(thread, id, rule.kind, call.function, data.symbolName, frame);
   open.site = site.site;
   // A wait never gets the GPU to itself: the work that it waits for could not be issued meanwhile.
-  if (alone_.on()) [[unlikely]]
+  if (exclusive_wait_.on()) [[unlikely]]
     take_turn(thread, site.armed && operation::can_fault(rule.kind));
   if ((open.flags & operation::kAlone) != 0) [[unlikely]] {
     keep_suspect(id, rule, call, data);
@@ -69,7 +69,7 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
   const bool young = site.ordinal > 0 && site.ordinal <= kDenseOperations;
   // Another thread's default stream cannot be asked how far it is: in a rerun its markers say.
   const bool dense = markers_ == wire::Markers::dense || young || site.checks_its_data ||
-                     (alone_.on() && open.stream != Streams::kNone && streams_.thread_of(open.stream) != 0);
+                     (exclusive_wait_.on() && open.stream != Streams::kNone && streams_.thread_of(open.stream) != 0);
   if (open.stream != Streams::kNone && (open.flags & operation::kCaptured) == 0) [[likely]] {
     const std::uint32_t marked = dense && streams_.unmarked(open.stream) > 0 ? streams_.mark(open.stream) : 0;
     open.ordinal = streams_.enter(open.stream, open.flags);
@@ -125,10 +125,10 @@ bool OperationRecorder::mark(ThreadState& thread) {
 void OperationRecorder::take_turn(ThreadState& thread, bool armed) {
   OpenOperation& open = thread.open;
   const bool can_wait = open.stream != Streams::kNone && (open.flags & operation::kCaptured) == 0;
-  if (armed && can_wait && alone_.begin(thread)) {
+  if (armed && can_wait && exclusive_wait_.begin(thread)) {
     open.flags |= operation::kAlone;
   } else {
-    alone_.pass(thread);
+    exclusive_wait_.pass(thread);
   }
 }
 
@@ -145,7 +145,7 @@ void OperationRecorder::write(ThreadState& thread, const CallRule& rule, const C
   wire::store(record, operation::kSiteOrdinal, site_ordinal);
   // The clock was read at ENTER, except for an operation that had to wait at the gate since, or that has no call of its
   // own.
-  const bool is_late = alone_.on() || rule.role != Role::operation;
+  const bool is_late = exclusive_wait_.on() || rule.role != Role::operation;
   wire::store(record, operation::kTicks, is_late ? ticks() : wire::load(thread.entry, wire::thread::kCallTicks));
   if (rule.kind == Kind::kernel) [[likely]] {
     if (fits_record(call)) [[likely]] {
@@ -214,7 +214,7 @@ void OperationRecorder::leave(ThreadState& thread, const CallRule& rule, std::ui
       open.flags |= operation::kCaptured;
     }
     // Whether it failed or finished, the record says so before anything else can be issued.
-    if (ok && (open.flags & operation::kAlone) != 0 && !alone_.wait(thread)) {
+    if (ok && (open.flags & operation::kAlone) != 0 && !exclusive_wait_.wait(thread)) {
       open.flags &= static_cast<std::uint8_t>(~operation::kAlone);
     }
   }

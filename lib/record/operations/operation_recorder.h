@@ -25,7 +25,7 @@
 #include "record/output/race_records.h"
 #include "record/process/launch_blocking.h"
 #include "record/python/autograd.h"
-#include "record/rerun/alone.h"
+#include "record/rerun/exclusive_wait.h"
 #include "record/saving/launch_saver.h"
 #include "wire/record_options.h"
 
@@ -55,7 +55,7 @@ class OperationRecorder {
   // In a rerun: saves the launches that are waited for alone.
   void save_by(LaunchSaver& saver) {
     saver_ = &saver;
-    alone_.save_by(saver);
+    exclusive_wait_.save_by(saver);
   }
 
   [[gnu::hot]] void enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
@@ -78,7 +78,7 @@ class OperationRecorder {
   LatestParameters& latest() { return latest_; }
   LaunchArguments& arguments() { return arguments_; }
   LaunchSaver* saver() { return saver_; }
-  Alone& alone() { return alone_; }
+  ExclusiveWait& exclusive_wait() { return exclusive_wait_; }
   SiteFinder& sites() { return sites_; }
   const SiteFinder& sites() const { return sites_; }
   Streams& streams() { return streams_; }
@@ -100,7 +100,7 @@ class OperationRecorder {
   SiteFinder sites_;
   Failures failures_;  // its last member, and the first one of what follows it, share a line
   LatestParameters latest_;
-  Alone alone_;
+  ExclusiveWait exclusive_wait_;
   Streams streams_;
 
   std::atomic<std::uint32_t> newest_context_ = 0;  // uid seen last: most processes have one

@@ -195,7 +195,7 @@ std::uint32_t Streams::find_slow(ThreadState& thread, std::uint64_t handle, std:
     wire::store(made, stream::kFlags, flags);
     wire::store_release(made, stream::kState, static_cast<std::uint32_t>(stream::State::live));
     highest_ = std::max(highest_.load(), taken + 1);
-    if (tells_of_streams_) tell_made(thread, taken);
+    if (records_streams_) record_made(thread, taken);
     next_[taken] = buckets_[bucket];
     buckets_[bucket] = taken + 1;
     return taken;
@@ -205,7 +205,7 @@ std::uint32_t Streams::find_slow(ThreadState& thread, std::uint64_t handle, std:
 }
 
 // Before any thread can find the entry, so that no operation on it is read first.
-void Streams::tell_made(ThreadState& thread, std::uint32_t at) {
+void Streams::record_made(ThreadState& thread, std::uint32_t at) {
   namespace operation = wire::operation;
   namespace race = wire::race;
   const std::byte* made = entry(at);

@@ -38,7 +38,7 @@ class alignas(64) Streams {
 
   // From now on a stream's entry says whether it waits for the legacy stream, and each stream has a record
   // (race_record.h).
-  void tell_of_streams() { tells_of_streams_ = true; }
+  void record_streams() { records_streams_ = true; }
 
   // The context is current to the thread. False: it is not made yet, or another thread is at it: ask again at the next
   // call.
@@ -126,7 +126,7 @@ class alignas(64) Streams {
   void end_all(std::uint64_t handle, std::uint32_t tid);
   // kNotReady: the context is not made yet, or there will be a place once a stream that was destroyed has finished.
   std::uint32_t find_slow(ThreadState& thread, std::uint64_t handle, std::uint32_t context_uid, std::uint32_t tid);
-  void tell_made(ThreadState& thread, std::uint32_t stream);
+  void record_made(ThreadState& thread, std::uint32_t stream);
   // Callers of both hold the lock.
   std::uint32_t known_entry(std::size_t bucket, std::uint64_t handle, std::uint32_t context, std::uint32_t tid) const;
   std::uint32_t take_entry(std::uint32_t context);
@@ -152,7 +152,7 @@ class alignas(64) Streams {
   std::atomic<std::uint32_t> generation_ = 1;  // of the threads' caches; changes when a handle may be reused
   std::atomic<int> captures_ = 0;
   wire::Markers mode_ = wire::Markers::sparse;
-  bool tells_of_streams_ = false;
+  bool records_streams_ = false;
   std::array<Page, kPages> pages_{};
 
   AreaMap* area_ = nullptr;

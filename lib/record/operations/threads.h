@@ -38,7 +38,7 @@ struct OpenOperation {
   bool mark;  // a marker is due after it
 };
 
-// The thread's position at the gate of Alone.
+// The thread's position at the gate of ExclusiveWait.
 enum class Turn : std::uint8_t { none, passing, alone };
 
 // On lines of its own, and not beside another thread's: processors fetch lines in pairs.

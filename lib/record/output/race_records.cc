@@ -14,7 +14,7 @@ using operation::Kind;
 void RaceRecords::attach(const DriverApi& driver, ParameterLayouts& layouts, Streams& streams, bool host_writes) {
   driver_ = &driver;
   streams_ = &streams;
-  streams.tell_of_streams();
+  streams.record_streams();
   words_.attach(layouts);
   if (host_writes) sources_.start(driver);
 }
@@ -39,10 +39,10 @@ std::byte* RaceRecords::begin(ThreadState& thread, Kind kind, std::uint32_t stre
 void RaceRecords::before_kernel(ThreadState& thread, const Call& call, std::uint32_t function) {
   ParameterWords::Found found;
   words_.find(call.function, call.parameters, call.extra, found);
-  tell_words(thread, found, function);
+  record_words(thread, found, function);
 }
 
-void RaceRecords::tell_words(ThreadState& thread, const ParameterWords::Found& found, std::uint32_t function) {
+void RaceRecords::record_words(ThreadState& thread, const ParameterWords::Found& found, std::uint32_t function) {
   for (std::size_t i = 0; i < found.count; i += race::kWords) {
     std::byte* record = begin_at_call(thread, Kind::parameters);
     wire::store(record, operation::kSite, static_cast<std::uint16_t>(function));
@@ -206,7 +206,7 @@ void RaceRecords::graph_node(ThreadState& thread, CUgraphExec exec, GraphDescrip
       ParameterWords::Found found;
       const auto function = kernel.func != nullptr ? kernel.func : reinterpret_cast<CUfunction>(kernel.kern);
       words_.find(function, kernel.kernelParams, kernel.extra, found);
-      tell_words(thread, found, wire::load(known, intern::kNodeFunction));
+      record_words(thread, found, wire::load(known, intern::kNodeFunction));
     } else if (type == CU_GRAPH_NODE_TYPE_MEMCPY && driver_->graph_memcpy_node_get_params != nullptr &&
                driver_->graph_memcpy_node_get_params(handle, &copy) == CUDA_SUCCESS) {
       read_copy(copy, call);

@@ -94,7 +94,7 @@ class RaceRecords {
   void graph_made(ThreadState& thread, CUgraphExec exec, std::uint64_t nodes, std::uint64_t order);
   void graph_node(ThreadState& thread, CUgraphExec exec, GraphDescription& description, std::size_t node,
                   std::uint32_t site);
-  void tell_words(ThreadState& thread, const ParameterWords::Found& found, std::uint32_t function);
+  void record_words(ThreadState& thread, const ParameterWords::Found& found, std::uint32_t function);
 
   const DriverApi* driver_ = nullptr;
   Streams* streams_ = nullptr;

@@ -1,6 +1,6 @@
 // The memory that a launch may use, and what of it is saved: the blocks that its parameters point to, and those that
 // pointers in these lead to. One object, in fresh pages, for the length of one saving; the thread holds the gate
-// (rerun/alone.h), so nothing is issued meanwhile.
+// (rerun/exclusive_wait.h), so nothing is issued meanwhile.
 #pragma once
 
 #include <cstddef>

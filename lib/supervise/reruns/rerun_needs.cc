@@ -119,15 +119,15 @@ bool wants_races(const session::Session& session) {
   return !was_made(session.manifest, PassKind::races) && !racing_lines(session, 0).empty();
 }
 
-bool memcheck_may_tell(const analyse::Failure& failure) {
-  return is_async(failure) && analyse::memcheck_may_tell(failure.code);
+bool memcheck_may_help(const analyse::Failure& failure) {
+  return is_async(failure) && analyse::memcheck_may_help(failure.code);
 }
 
 SuspectedKernels suspected_kernels(const Analysis& analysis) {
   constexpr std::size_t kMost = 8;
   SuspectedKernels kernels;
   for (const analyse::Failure& failure : analysis.failures) {
-    if (!memcheck_may_tell(failure) || failure.process == nullptr || !kernels.names.empty()) continue;
+    if (!memcheck_may_help(failure) || failure.process == nullptr || !kernels.names.empty()) continue;
     for (const analyse::Candidate& candidate : failure.candidates) {
       add_kernel(failure.process->record, candidate, kernels);
     }

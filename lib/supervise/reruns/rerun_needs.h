@@ -44,7 +44,7 @@ struct SuspectedKernels {
 // Those in which the first failure may have happened that compute-sanitizer can see.
 SuspectedKernels suspected_kernels(const analyse::Analysis& analysis);
 // A failure is of a kind that compute-sanitizer can see.
-bool memcheck_may_tell(const analyse::Failure& failure);
+bool memcheck_may_help(const analyse::Failure& failure);
 
 // The reason why cuda-gdb has no GPU core dump to read.
 enum class NoCrossCheck { asked_already, no_dump };

@@ -162,7 +162,7 @@ class RerunSequence {
     const Analysis& found = reruns->state().analysis();
     const bool tells = std::any_of(found.failures.begin(), found.failures.end(), [&](const auto& again) {
       return std::any_of(analysis().failures.begin(), analysis().failures.end(),
-                         [&](const auto& failure) { return analyse::tells_line_of(failure, again, eager); });
+                         [&](const auto& failure) { return analyse::shows_line_of(failure, again, eager); });
     });
     if (!tells) return;
     const auto window = analyse::rerun_window(found, Reach::calls);
@@ -208,7 +208,7 @@ class RerunSequence {
     if (kernels.names.empty()) {
       const auto& failures = analysis().failures;
       const bool wanted = std::any_of(failures.begin(), failures.end(),
-                                      [](const analyse::Failure& failure) { return memcheck_may_tell(failure); });
+                                      [](const analyse::Failure& failure) { return memcheck_may_help(failure); });
       if (wanted) listener_.cannot({Problem::no_suspected_kernel});
       return;
     }

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "analyse/degraded.h"
+#include "analyse/coverage_notes.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;
@@ -295,7 +295,7 @@ TEST_CASE("notes say what a full log lacks, and not what it makes up for") {
   record.dropped_held = 5;
   const auto codes = [&] {
     std::vector<std::string> found;
-    for (const Note& note : degraded_notes(picture.process, false)) found.emplace_back(word(note.code));
+    for (const Note& note : coverage_notes(picture.process, false)) found.emplace_back(word(note.code));
     return found;
   };
   CHECK(codes() == std::vector<std::string>{"held-dropped"});

@@ -43,7 +43,7 @@ bool compiled(const std::vector<Frame>& frames) {
 bool told(const session::Session& session) {
   const session::Session eager = eager_session(session);
   if (eager.processes.empty()) return false;
-  return tells_line_of(*first_failure(session.processes[0]), *first_failure(eager.processes[0]), eager);
+  return shows_line_of(*first_failure(session.processes[0]), *first_failure(eager.processes[0]), eager);
 }
 
 bool told(const Frame& function, const std::vector<Frame>& eager, session::PassKind pass = session::PassKind::eager,
@@ -158,10 +158,10 @@ TEST_CASE("a rerun tells the line of a failed operation in a process of the same
   const session::Session eager = eager_session(session);
   Failure failure = *first_failure(session.processes[0]);
   const Failure again = *first_failure(eager.processes[0]);
-  CHECK(tells_line_of(failure, again, eager));
+  CHECK(shows_line_of(failure, again, eager));
   failure.kind = Kind::hang;
-  CHECK_FALSE(tells_line_of(failure, again, eager));
+  CHECK_FALSE(shows_line_of(failure, again, eager));
   failure.kind = Kind::async_error;
   session.processes[0].rank = 1;
-  CHECK_FALSE(tells_line_of(failure, again, eager));
+  CHECK_FALSE(shows_line_of(failure, again, eager));
 }

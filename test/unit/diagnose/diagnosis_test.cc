@@ -360,7 +360,7 @@ TEST_CASE("the first process leads, the others follow in time") {
   CHECK(report.findings[2].pid == 4711);
 }
 
-TEST_CASE("surroundings: environment, passes, processes, notes once each") {
+TEST_CASE("context of the run: environment, passes, processes, notes once each") {
   const session::Session session = session_of({process()});
   const Diagnosis report = report_of(session, {failure_of(session.processes[0], 1)});
   CHECK(report.driver == "580.1");

@@ -11,10 +11,10 @@
 namespace cudadiag::diagnose {
 
 // Call it after add_device(): facts of the core dump are not replaced.
-void add_witnesses(Diagnosis& report, const symbolize::DeviceTestimony& testimony);
+void add_external_findings(Diagnosis& report, const symbolize::DeviceTestimony& testimony);
 
 // Whether memcheck can add to this finding: some kernel is known that can have failed.
-bool memcheck_may_tell(const Finding& finding);
+bool memcheck_may_help(const Finding& finding);
 
 // The outcome of the pass, in a few words.
 std::string outcome_of(const symbolize::SanitizerTestimony& testimony);

@@ -1,4 +1,4 @@
-#include "diagnose/reruns/delivered.h"
+#include "diagnose/reruns/captured_values.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -65,7 +65,7 @@ Argument argument_of(const session::DeliveredValue& value) {
   return argument;
 }
 
-void add_delivered(Finding& finding, const analyse::Failure& failure) {
+void add_captured_values(Finding& finding, const analyse::Failure& failure) {
   if (failure.again == nullptr || failure.again_process == nullptr) return;
   const Delivery* delivery = delivery_for(finding, failure);
   if (delivery == nullptr) return;

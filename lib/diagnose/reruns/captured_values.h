@@ -8,7 +8,7 @@
 namespace cudadiag::diagnose {
 
 // Adds the failing operator's own arguments if they are known, otherwise the variables that its line names.
-void add_delivered(Finding& finding, const analyse::Failure& failure);
+void add_captured_values(Finding& finding, const analyse::Failure& failure);
 
 Argument argument_of(const session::DeliveredValue& value);
 

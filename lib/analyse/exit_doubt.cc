@@ -1,4 +1,4 @@
-#include "analyse/doubt.h"
+#include "analyse/exit_doubt.h"
 
 #include <algorithm>
 
@@ -55,8 +55,8 @@ double lived_on(const ProcessRecord& record, const FailedCall& error) {
 }
 
 // The doubt that follows from what the process did afterwards, and from its end.
-Doubt doubt_of_what_followed(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
-  const auto suspected = [](const char* why) { return Doubt{Grade::suspected, 0, why}; };
+ExitDoubt doubt_of_what_followed(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
+  const auto suspected = [](const char* why) { return ExitDoubt{Grade::suspected, 0, why}; };
   if (was_given_memory(record, error, kEver)) return suspected("; it got memory in between");
   if (end.signal == 0 && main_thread_went_on(record, error)) {
     return suspected("; its main thread had continued in between");
@@ -76,9 +76,9 @@ Doubt doubt_of_what_followed(const FailedCall& error, const ProcessRecord& recor
 
 }  // namespace
 
-Doubt doubt_that_it_ended_for(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
+ExitDoubt exit_doubt(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
   if (!end.of_process) return {Grade::suspected, 0, "; how this process ended is not known"};
-  Doubt doubt = doubt_of_what_followed(error, record, end);
+  ExitDoubt doubt = doubt_of_what_followed(error, record, end);
   doubt.lived_on = lived_on(record, error);
   if (doubt.lived_on > 0) doubt.at_best = std::max(doubt.at_best, Grade::inferred);
   return doubt;

@@ -1,4 +1,4 @@
-#include "diagnose/reruns/witnesses.h"
+#include "diagnose/reruns/external_findings.h"
 
 #include <fmt/core.h>
 
@@ -174,7 +174,7 @@ void add_wanted(Diagnosis& report, const symbolize::DeviceTestimony& testimony) 
                                   [](const Finding& f) { return analyse::is_asynchronous(f.kind) && f.launch; });
   if (first == report.findings.end()) return;
   const std::string& kernel = first->launch->mangled;
-  if (!testimony.sanitizer && !kernel.empty() && analyse::memcheck_may_tell(first->code) && !report.command.empty()) {
+  if (!testimony.sanitizer && !kernel.empty() && analyse::memcheck_may_help(first->code) && !report.command.empty()) {
     std::string text = report.torch.empty() ? "" : "PYTORCH_NO_CUDA_MEMORY_CACHING=1 ";
     text += "compute-sanitizer --tool memcheck";
     // A kernel that is only the likeliest would leave the failing one unchecked.
@@ -189,15 +189,15 @@ void add_wanted(Diagnosis& report, const symbolize::DeviceTestimony& testimony) 
 
 }  // namespace
 
-void add_witnesses(Diagnosis& report, const symbolize::DeviceTestimony& testimony) {
+void add_external_findings(Diagnosis& report, const symbolize::DeviceTestimony& testimony) {
   if (testimony.debugger) add_debugger(report, *testimony.debugger);
   if (testimony.sanitizer) Joining(report, *testimony.sanitizer).run();
   add_wanted(report, testimony);
 }
 
-bool memcheck_may_tell(const Finding& finding) {
+bool memcheck_may_help(const Finding& finding) {
   const bool kernel = (finding.launch && !finding.launch->mangled.empty()) || possible_kernels(finding).known > 0;
-  return kernel && analyse::memcheck_may_tell(finding.code);
+  return kernel && analyse::memcheck_may_help(finding.code);
 }
 
 std::string outcome_of(const SanitizerTestimony& testimony) {

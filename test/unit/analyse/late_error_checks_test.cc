@@ -1,4 +1,4 @@
-#include "analyse/late_looks.h"
+#include "analyse/late_error_checks.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "record/rerun/alone.h"
+#include "record/rerun/exclusive_wait.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -26,7 +26,7 @@ void pause(std::uint32_t& polls) {
 
 }  // namespace
 
-struct Alone::Wait {
+struct ExclusiveWait::Wait {
   CUcontext context;
   CUstream stream;
   std::uint32_t index;
@@ -34,8 +34,8 @@ struct Alone::Wait {
   bool foreign;  // another thread's default stream: it cannot be named from here
 };
 
-void Alone::attach(AreaMap& map, Interner& interner, const DriverApi& driver, Streams& streams, Failures& failures,
-                   LaunchArguments& arguments) {
+void ExclusiveWait::attach(AreaMap& map, Interner& interner, const DriverApi& driver, Streams& streams,
+                           Failures& failures, LaunchArguments& arguments) {
   area_ = &map;
   interner_ = &interner;
   driver_ = &driver;
@@ -44,17 +44,17 @@ void Alone::attach(AreaMap& map, Interner& interner, const DriverApi& driver, St
   arguments_ = &arguments;
 }
 
-void Alone::start(std::uint32_t patience) {
+void ExclusiveWait::start(std::uint32_t patience) {
   patience_ = std::uint64_t{patience} * 1'000'000u;
   on_.store(driver_->stream_query != nullptr && driver_->ctx_push_current != nullptr &&
             driver_->ctx_pop_current != nullptr && driver_->ctx_get_current != nullptr);
 }
 
-bool Alone::expired(std::uint64_t deadline) const {
+bool ExclusiveWait::expired(std::uint64_t deadline) const {
   return nanoseconds(CLOCK_MONOTONIC) > deadline || !on() || failures_->frozen();
 }
 
-void Alone::give_up(const char* what) {
+void ExclusiveWait::give_up(const char* what) {
   if (failures_->frozen() || !on_.exchange(false)) return;
   char text[256];
   snprintf(text, sizeof text, "%s within %.1f s of being waited for: from there on nothing was waited for", what,
@@ -64,7 +64,7 @@ void Alone::give_up(const char* what) {
 
 // ---- the gate
 
-void Alone::pass(ThreadState& thread) {
+void ExclusiveWait::pass(ThreadState& thread) {
   std::uint32_t polls = 0;
   const std::uint64_t deadline = nanoseconds(CLOCK_MONOTONIC) + kTurns * patience_;
   for (;;) {
@@ -77,13 +77,13 @@ void Alone::pass(ThreadState& thread) {
   thread.turn = Turn::passing;
 }
 
-void Alone::end_turn(ThreadState& thread) {
+void ExclusiveWait::end_turn(ThreadState& thread) {
   if (thread.turn == Turn::passing) passing_.fetch_sub(1);
   if (thread.turn == Turn::alone) closed_.store(false);
   thread.turn = Turn::none;
 }
 
-bool Alone::begin(ThreadState& thread) {
+bool ExclusiveWait::begin(ThreadState& thread) {
   std::uint32_t polls = 0;
   bool open = false;
   const std::uint64_t turn_by = nanoseconds(CLOCK_MONOTONIC) + kTurns * patience_;
@@ -112,7 +112,7 @@ bool Alone::begin(ThreadState& thread) {
 
 // ---- waiting
 
-CUresult Alone::ask(const Wait& wait) const {
+CUresult ExclusiveWait::ask(const Wait& wait) const {
   CUcontext current = nullptr;
   if (driver_->ctx_get_current(&current) != CUDA_SUCCESS) return CUDA_ERROR_NOT_READY;
   const RelaxedCapture relaxed(*driver_);
@@ -123,7 +123,7 @@ CUresult Alone::ask(const Wait& wait) const {
   return result;
 }
 
-CUresult Alone::wait_for(const Wait& wait, std::uint64_t deadline) {
+CUresult ExclusiveWait::wait_for(const Wait& wait, std::uint64_t deadline) {
   std::uint32_t polls = 0;
   while (!streams_->finished(wait.index, wait.ordinal)) {
     const CUresult result = wait.foreign ? CUDA_ERROR_NOT_READY : ask(wait);
@@ -139,7 +139,7 @@ CUresult Alone::wait_for(const Wait& wait, std::uint64_t deadline) {
   return CUDA_SUCCESS;
 }
 
-CUresult Alone::drain(const ThreadState& thread, std::uint64_t deadline, std::uint32_t& failed_stream) {
+CUresult ExclusiveWait::drain(const ThreadState& thread, std::uint64_t deadline, std::uint32_t& failed_stream) {
   CUresult outcome = CUDA_SUCCESS;
   streams_->each_unfinished([&](CUcontext context, CUstream stream, std::uint32_t flags, std::uint32_t index) {
     if (outcome != CUDA_SUCCESS) return;
@@ -150,7 +150,7 @@ CUresult Alone::drain(const ThreadState& thread, std::uint64_t deadline, std::ui
   return outcome;
 }
 
-bool Alone::wait(ThreadState& thread) {
+bool ExclusiveWait::wait(ThreadState& thread) {
   const OpenOperation& open = thread.open;
   CUcontext current = nullptr;
   driver_->ctx_get_current(&current);
@@ -166,7 +166,7 @@ bool Alone::wait(ThreadState& thread) {
   return result != CUDA_ERROR_NOT_READY;
 }
 
-void Alone::report(ThreadState& thread, CUresult result, std::uint32_t stream, std::uint32_t site) {
+void ExclusiveWait::report(ThreadState& thread, CUresult result, std::uint32_t stream, std::uint32_t site) {
   if (!is_sticky(static_cast<std::uint32_t>(result))) return;
   FailedCall failed{};
   failed.domain = wire::error::Domain::driver;

@@ -1,4 +1,4 @@
-#include "analyse/late_looks.h"
+#include "analyse/late_error_checks.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@ namespace cudadiag::analyse {
 
 using session::FailedCall;
 
-LateLooks::LateLooks(const std::vector<const FailedCall*>& errors, const SameCall& same) {
+LateErrorChecks::LateErrorChecks(const std::vector<const FailedCall*>& errors, const SameCall& same) {
   for (const FailedCall* look : errors) {
     if (look->of_call == 0) continue;
     const auto of = std::find_if(errors.begin(), errors.end(),
@@ -26,7 +26,7 @@ LateLooks::LateLooks(const std::vector<const FailedCall*>& errors, const SameCal
   }
 }
 
-const FailedCall* LateLooks::cause(const FailedCall* error) const {
+const FailedCall* LateErrorChecks::cause(const FailedCall* error) const {
   const auto found = causes_.find(error);
   return found == causes_.end() ? nullptr : found->second;
 }

@@ -24,7 +24,7 @@
 
 namespace cudadiag::record {
 
-class Alone {
+class ExclusiveWait {
  public:
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, Streams& streams, Failures& failures,
               LaunchArguments& arguments);

@@ -10,10 +10,10 @@
 
 namespace cudadiag::analyse {
 
-class LateLooks {
+class LateErrorChecks {
  public:
   // Errors by serial; they must outlive this.
-  LateLooks(const std::vector<const session::FailedCall*>& errors, const SameCall& same);
+  LateErrorChecks(const std::vector<const session::FailedCall*>& errors, const SameCall& same);
 
   // The first call that failed so at its place since the thread had asked before, of `error` that did or that handed
   // its error on; null: it has nothing to do with such a one.

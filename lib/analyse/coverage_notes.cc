@@ -1,4 +1,4 @@
-#include "analyse/degraded.h"
+#include "analyse/coverage_notes.h"
 
 #include <fmt/core.h>
 
@@ -80,7 +80,7 @@ const char* remedy_for(NoteCode code) {
   }
 }
 
-std::vector<Note> degraded_notes(const session::Process& process, bool several) {
+std::vector<Note> coverage_notes(const session::Process& process, bool several) {
   std::vector<Note> notes;
   for (const auto& note : process.record.notes) {
     const NoteCode code = note_code(note.code);

@@ -1,4 +1,4 @@
-#include "diagnose/surroundings.h"
+#include "diagnose/run_context.h"
 
 #include <fmt/core.h>
 
@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "diagnose/facts/place.h"
+#include "diagnose/reruns/external_findings.h"
 #include "diagnose/reruns/kept_from.h"
-#include "diagnose/reruns/witnesses.h"
 #include "diagnose/resolved_site.h"
 #include "diagnose/status.h"
 #include "diagnose/versions.h"

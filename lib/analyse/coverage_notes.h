@@ -15,7 +15,7 @@ bool is_unrecorded(const session::Process& process);
 const char* remedy_for(NoteCode code);
 
 // Prefixed with the process where the session has several.
-std::vector<Note> degraded_notes(const session::Process& process, bool several);
+std::vector<Note> coverage_notes(const session::Process& process, bool several);
 
 // Operations that no marker or wait had shown to be finished.
 std::uint64_t unfinished_operations(const session::ProcessRecord& record);
