@@ -1,9 +1,10 @@
 // The texts have the shapes of the CUDA-GDB manual ("GPU core dump support", "Displaying the error PC") and of
 // sessions that people have published, with the values of the dumps in data/gpucore.
+#include "evidence/tools/debugger_text.h"
+
 #include <doctest/doctest.h>
 
 #include "evidence/core_file.h"
-#include "evidence/tools/debugger_text.h"
 
 using namespace cudadiag::evidence;
 

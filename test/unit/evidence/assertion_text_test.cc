@@ -1,11 +1,11 @@
+#include "evidence/tools/assertion_text.h"
+
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
-
-#include "evidence/tools/assertion_text.h"
 
 using namespace cudadiag::evidence;
 namespace fs = std::filesystem;

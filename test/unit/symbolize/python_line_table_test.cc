@@ -1,3 +1,5 @@
+#include "symbolize/python_line_table.h"
+
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -6,8 +8,6 @@
 #include <sstream>
 #include <string>
 #include <vector>
-
-#include "symbolize/python_line_table.h"
 
 using cudadiag::session::Code;
 using cudadiag::symbolize::python_line;

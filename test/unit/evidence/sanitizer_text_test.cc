@@ -1,12 +1,12 @@
 // The texts have the format of the Compute Sanitizer manual ("Example Use of Memcheck", memcheck_demo) and of logs that
 // people have published, of releases from 2021 to 2025.
+#include "evidence/tools/sanitizer_text.h"
+
 #include <doctest/doctest.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
-
-#include "evidence/tools/sanitizer_text.h"
 
 using namespace cudadiag::evidence;
 

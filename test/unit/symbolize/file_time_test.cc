@@ -1,3 +1,5 @@
+#include "symbolize/file_time.h"
+
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "symbolize/file_time.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;

@@ -1,3 +1,5 @@
+#include "evidence/core_file.h"
+
 #include <doctest/doctest.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -5,8 +7,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-
-#include "evidence/core_file.h"
 
 using namespace cudadiag::evidence;
 

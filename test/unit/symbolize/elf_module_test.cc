@@ -1,3 +1,5 @@
+#include "symbolize/elf_module.h"
+
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -5,7 +7,6 @@
 
 #include "fixture_library.h"
 #include "symbolize/call_sites.h"
-#include "symbolize/elf_module.h"
 
 using cudadiag::symbolize::ElfModule;
 using cudadiag::symbolize::NativeFrame;

@@ -1,7 +1,8 @@
+#include "symbolize/symbolizer.h"
+
 #include <doctest/doctest.h>
 
 #include "fixture_library.h"
-#include "symbolize/symbolizer.h"
 
 using namespace cudadiag;
 using symbolize::Symbolizer;

@@ -1,10 +1,10 @@
+#include "symbolize/device_testimony.h"
+
 #include <doctest/doctest.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
-
-#include "symbolize/device_testimony.h"
 
 using namespace cudadiag;
 using namespace cudadiag::symbolize;

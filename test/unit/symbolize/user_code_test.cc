@@ -1,8 +1,9 @@
+#include "symbolize/user_code.h"
+
 #include <doctest/doctest.h>
 
 #include "session/library_paths.h"
 #include "symbolize/pseudo_files.h"
-#include "symbolize/user_code.h"
 
 using namespace cudadiag::symbolize;
 using cudadiag::session::is_foreign_function_interface, cudadiag::session::is_interpreter,
