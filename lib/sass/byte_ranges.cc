@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "sass/followed_launch.h"
-#include "sass/instructions.h"
-#include "sass/walk.h"
+#include "sass/origins/instructions.h"
+#include "sass/origins/walk.h"
+#include "sass/threads/followed_launch.h"
 
 namespace cudadiag::sass {
 namespace {

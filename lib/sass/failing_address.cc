@@ -4,8 +4,8 @@
 #include <set>
 #include <utility>
 
-#include "sass/evaluate.h"
-#include "sass/memory_operands.h"
+#include "sass/code/memory_operands.h"
+#include "sass/failure/evaluate.h"
 
 namespace cudadiag::sass {
 namespace {

@@ -1,8 +1,8 @@
 #include "sass/sass.h"
 
-#include "sass/flow.h"
-#include "sass/instructions.h"
-#include "sass/walk.h"
+#include "sass/code/flow.h"
+#include "sass/origins/instructions.h"
+#include "sass/origins/walk.h"
 
 namespace cudadiag::sass {
 

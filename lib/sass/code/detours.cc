@@ -1,0 +1,138 @@
+#include "sass/code/detours.h"
+
+#include <algorithm>
+
+#include "sass/code/arithmetic.h"
+
+namespace cudadiag::sass {
+namespace {
+
+constexpr std::size_t kMostPasses = 50;
+
+constexpr std::uint32_t kFarthestReturn = 16;  // instructions between a call and the one that says where it returns
+
+bool may_end(const Instruction& i) { return is_any(i.base(), {"EXIT", "RET", "KILL", "RTT"}); }
+
+// The first instruction of the function in the same code that it calls; kNone: it calls none, or one elsewhere.
+std::uint32_t called_by(const Program& program, std::uint32_t at) {
+  const auto* target = program[at].base() == "CALL" ? program.target_of(program[at]) : nullptr;
+  return target != nullptr ? *target : kNone;
+}
+
+// Whether the call is given the address behind it as the place to return to.
+bool returns_behind(const Program& program, std::uint32_t at) {
+  if (at + 1 >= program.size()) return false;
+  for (std::uint32_t before = at; before > 0 && at - before < kFarthestReturn; --before) {
+    const Instruction& i = program[before - 1];
+    if (i.base() != "MOV" || !i.predicate.empty() || i.operands.size() < 2) continue;
+    const auto number = immediate(i.operands[1], 0);
+    if (number && *number == program[at + 1].address) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Detours::Detours(const Program& program) : program_(program) {
+  const std::vector<std::uint32_t> meets = meeting_points();
+  for (std::uint32_t at = 0; at < program.size(); ++at) {
+    const bool parts = next_here(at).size() > 1 || (may_end(program[at]) && !program.next(at).empty());
+    if (parts) detours_.emplace(at, found(at, meets[at]));
+  }
+}
+
+// The nearest instruction that all paths to an end go through, for each; size(): an end. After Cooper, Harvey and
+// Kennedy, "A simple, fast dominance algorithm".
+std::vector<std::uint32_t> Detours::meeting_points() const {
+  const std::uint32_t end = program_.size();
+  std::vector<std::vector<std::uint32_t>> before(end + 1);
+  const auto successors = [&](std::uint32_t at) {
+    std::vector<std::uint32_t> next = next_here(at);
+    if (next.empty() || may_end(program_[at])) next.push_back(end);
+    return next;
+  };
+  for (std::uint32_t at = 0; at < end; ++at) {
+    for (const std::uint32_t to : successors(at)) before[to].push_back(at);
+  }
+  // In the order in which a search back from the end finishes.
+  std::vector<std::uint32_t> rank(end + 1, kNone), order;
+  std::vector<std::pair<std::uint32_t, std::size_t>> open{{end, 0}};
+  std::vector<bool> seen(end + 1);
+  seen[end] = true;
+  while (!open.empty()) {
+    auto& [at, next] = open.back();
+    if (next < before[at].size()) {
+      const std::uint32_t from = before[at][next++];
+      if (!seen[from]) seen[from] = true, open.emplace_back(from, 0);
+      continue;
+    }
+    rank[at] = static_cast<std::uint32_t>(order.size());
+    order.push_back(at);
+    open.pop_back();
+  }
+  std::vector<std::uint32_t> meets(end + 1, kNone);
+  meets[end] = end;
+  const auto common = [&](std::uint32_t a, std::uint32_t b) {
+    while (a != b) rank[a] < rank[b] ? a = meets[a] : b = meets[b];
+    return a;
+  };
+  bool changed = true;
+  for (std::size_t pass = 0; changed && pass < kMostPasses; ++pass) {
+    changed = false;
+    for (auto at = order.rbegin(); at != order.rend(); ++at) {
+      if (*at == end) continue;
+      std::uint32_t meet = kNone;
+      for (const std::uint32_t to : successors(*at)) {
+        if (meets[to] != kNone) meet = meet == kNone ? to : common(meet, to);
+      }
+      changed |= meets[*at] != meet;
+      meets[*at] = meet;
+    }
+  }
+  if (changed) std::fill(meets.begin(), meets.end(), end);
+  return meets;
+}
+
+// Without the functions that it calls.
+std::vector<std::uint32_t> Detours::next_here(std::uint32_t at) const {
+  if (called_by(program_, at) != kNone && returns_behind(program_, at)) return {at + 1};
+  return program_.next(at);
+}
+
+Detours::Detour Detours::found(std::uint32_t at, std::uint32_t meets) const {
+  Detour out;
+  out.known = true;
+  if (meets != program_.size()) out.meets = meets;
+  std::vector<bool> seen(program_.size());
+  std::vector<std::uint32_t> functions;
+  const auto visit = [&](std::uint32_t to) {
+    if (to != out.meets && !seen[to]) seen[to] = true, out.code.push_back(to);
+  };
+  const auto visit_from = [&](std::size_t done, bool called) {
+    for (; done < out.code.size(); ++done) {
+      const std::uint32_t here = out.code[done];
+      const Instruction& i = program_[here];
+      const std::uint32_t function = called_by(program_, here);
+      if (function != kNone && returns_behind(program_, here)) {
+        functions.push_back(function);
+        visit(here + 1);
+        continue;
+      }
+      out.known &= !is_any(i.base(), {"CALL", "BRX", "BRXU", "JMX", "JMXU"});
+      // A function may return, and nothing else; what is outside of one may end, and not return.
+      out.known &= called ? !is_any(i.base(), {"EXIT", "KILL", "RTT"}) : i.base() != "RET";
+      for (const std::uint32_t to : program_.next(here)) visit(to);
+    }
+  };
+  for (const std::uint32_t to : next_here(at)) visit(to);
+  visit_from(0, false);
+  while (!functions.empty()) {
+    const std::size_t done = out.code.size();
+    visit(functions.back());
+    functions.pop_back();
+    visit_from(done, true);
+  }
+  return out;
+}
+
+}  // namespace cudadiag::sass

@@ -1,0 +1,123 @@
+#include "sass/code/lines.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace cudadiag::sass {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+std::optional<std::uint32_t> number(std::string_view text, int base) {
+  std::uint32_t value = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || rest != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string_view without_signs(std::string_view operand) {
+  while (!operand.empty() && std::string_view("-+~|!").find(operand.front()) != std::string_view::npos) {
+    operand.remove_prefix(1);
+  }
+  return operand;
+}
+
+}  // namespace
+
+bool Instruction::has(std::string_view modifier) const {
+  for (std::size_t at = opcode.find('.'); at != std::string_view::npos;) {
+    const std::size_t next = opcode.find('.', at + 1);
+    if (opcode.substr(at + 1, next == std::string_view::npos ? next : next - at - 1) == modifier) return true;
+    at = next;
+  }
+  return false;
+}
+
+std::string_view without_u(std::string_view base) {
+  if (base.starts_with('U')) base.remove_prefix(1);
+  return base;
+}
+
+bool is_any(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+std::optional<std::uint32_t> parse_hex(std::string_view text) {
+  if (!text.starts_with("0x")) return std::nullopt;
+  return number(text.substr(2), 16);
+}
+
+std::optional<ConstantPlace> parse_constant(std::string_view operand) {
+  constexpr std::string_view kBank = "c[0x0][";
+  const std::size_t at = operand.find(kBank);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view place = operand.substr(at + kBank.size());
+  place = place.substr(0, place.find(']'));
+  const std::size_t plus = place.find('+');
+  const std::string_view head = place.substr(0, plus);
+  const std::uint32_t index = register_of(head);
+  const bool is_number = head.starts_with("0x");
+  if (!is_number && plus == std::string_view::npos) return ConstantPlace{index, 0};
+  const auto offset = parse_hex(is_number ? head : place.substr(plus + 1));
+  return offset ? std::optional(ConstantPlace{index, *offset}) : std::nullopt;
+}
+
+std::string_view address_in(std::string_view operand) {
+  const std::size_t open = operand.rfind('[');
+  if (open == std::string_view::npos || operand.find("c[0x") != std::string_view::npos) return "";
+  const std::string_view rest = operand.substr(open + 1);
+  return rest.substr(0, rest.find(']'));
+}
+
+std::uint32_t register_of(std::string_view operand) {
+  operand = without_signs(operand);
+  const std::uint32_t base = operand.starts_with("UR") ? kUniform : 0;
+  if (!operand.starts_with(base != 0 ? "UR" : "R")) return kNone;
+  operand.remove_prefix(base != 0 ? 2 : 1);
+  const std::size_t end = operand.find_first_not_of("0123456789");
+  const auto index = number(operand.substr(0, end), 10);
+  return index && *index < 255 ? base + *index : kNone;
+}
+
+bool is_predicate(std::string_view operand) {
+  operand = without_signs(operand);
+  if (operand.starts_with('U')) operand.remove_prefix(1);
+  return operand.size() == 2 && operand[0] == 'P' && (operand[1] == 'T' || (operand[1] >= '0' && operand[1] <= '9'));
+}
+
+std::optional<Instruction> parse_instruction(std::string_view line) {
+  line = trim(line);
+  const std::size_t end_of_address = line.find("*/");
+  const std::size_t end = line.rfind(';');
+  if (!line.starts_with("/*") || end_of_address == std::string_view::npos || end == std::string_view::npos ||
+      end < end_of_address + 2) {
+    return std::nullopt;
+  }
+  const auto address = number(line.substr(2, end_of_address - 2), 16);
+  if (!address) return std::nullopt;
+  Instruction instruction;
+  instruction.address = *address;
+  std::string_view rest = trim(line.substr(end_of_address + 2, end - end_of_address - 2));
+  if (rest.starts_with('@')) {
+    const std::size_t space = rest.find(' ');
+    if (space == std::string_view::npos) return std::nullopt;
+    instruction.predicate = rest.substr(1, space - 1);
+    rest = trim(rest.substr(space));
+  }
+  const std::size_t space = rest.find(' ');
+  instruction.opcode = rest.substr(0, space);
+  if (instruction.opcode.empty()) return std::nullopt;
+  rest = space == std::string_view::npos ? "" : trim(rest.substr(space));
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    instruction.operands.push_back(trim(rest.substr(0, comma)));
+    rest = comma == std::string_view::npos ? "" : rest.substr(comma + 1);
+  }
+  return instruction;
+}
+
+}  // namespace cudadiag::sass

@@ -1,0 +1,70 @@
+// The values of registers and predicates of one thread before an instruction that it executed. Internal to the room.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "sass/code/arithmetic.h"
+#include "sass/failing_address.h"
+#include "sass/failure/paths.h"
+
+namespace cudadiag::sass {
+
+class Evaluator {
+ public:
+  using At = Paths::At;
+  using Moment = Paths::Moment;
+
+  // `lane`: null: none is known, and all depends on the code alone. All must outlive this.
+  Evaluator(Paths& paths, ParameterBank bank, const LaunchState& launch, const LaneState* lane);
+
+  // Before the moment's instruction.
+  std::optional<std::uint32_t> word(Slot slot, Moment moment);
+  std::optional<bool> truth(std::string_view predicate, Moment moment);
+  Base base(Slot slot, Moment moment);
+  const std::set<std::string_view>& unknown_opcodes() const { return unknown_; }
+
+ private:
+  // A sum's words, while paths are joined: `open` is what a loop adds to itself, and fits everything.
+  struct Sum {
+    bool open = false, mixed = false, others = false;
+    std::set<std::uint32_t> words{};
+    bool operator==(const Sum&) const = default;
+  };
+  using Key = std::pair<Slot, Moment>;
+
+  std::optional<std::uint32_t> kept(Slot slot) const;
+  std::optional<std::uint32_t> undone(Slot slot, Moment moment);
+  std::optional<std::uint32_t> computed(Slot slot, Moment moment);
+  std::optional<std::uint32_t> operand(std::string_view text, std::uint32_t half, Moment moment);
+  std::optional<std::uint32_t> special(const Instruction& i, std::uint32_t half) const;
+  std::optional<std::uint32_t> constant(std::uint32_t offset) const;
+  std::optional<std::uint32_t> since(std::string_view text, std::uint32_t half, At at);
+  std::optional<At> definition(Slot slot, Moment moment);
+  Paths::Guard guard(Moment moment);
+
+  Sum sum_of(Slot slot, Moment moment);
+  Sum sum_made_by(Moment moment, std::uint32_t half);
+  Sum sum_of_operand(std::string_view text, std::uint32_t half, Moment moment);
+  static Sum joined(const Sum& a, const Sum& b);
+  static Sum added(const Sum& a, const Sum& b);
+
+  Paths& paths_;
+  const Program& program_;
+  const ParameterBank bank_;
+  const LaunchState& launch_;
+  const LaneState* lane_;
+  At stands_ = kNone;
+  std::map<Key, std::optional<std::uint32_t>> words_;
+  std::map<Key, std::optional<bool>> truths_;
+  std::map<Key, Sum> sums_;
+  std::set<Key> summing_;
+  std::set<std::string_view> unknown_;
+  int depth_ = 0;
+  std::size_t sums_done_ = 0;
+};
+
+}  // namespace cudadiag::sass

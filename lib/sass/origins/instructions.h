@@ -1,0 +1,121 @@
+// The effect of one instruction on registers and memory, as far as addresses go. Internal to the room.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "sass/code/flow.h"
+#include "sass/kernel_accesses.h"
+#include "sass/origins/registers.h"
+#include "sass/sass.h"
+
+namespace cudadiag::sass {
+
+class Instructions {
+ public:
+  Instructions(const Program& program, ParameterBank bank, Calls calls, ZeroWords zeros, OriginSets& sets);
+
+  void step(std::uint32_t at, Registers& state);
+  // Accesses are kept from here on.
+  void begin_noting() { noting_ = true; }
+
+  // Changes whenever something new was put into shared or local memory: whatever is loaded from there may be that.
+  std::uint32_t memory_version() const { return memory_version_; }
+  const std::set<CodeAccess>& accesses() const { return accesses_; }
+  const std::map<std::uint32_t, std::set<CodeAccess>>& accesses_by_instruction() const { return by_instruction_; }
+
+ private:
+  using Id = OriginSets::Id;
+  // The halves of an address.
+  struct Halves {
+    Id low = 0, high = 0;
+  };
+  struct Step;
+  using Rule = void (Instructions::*)(const Step&);
+  // The parts that stay the same in every pass.
+  struct Decoded {
+    Rule rule = nullptr;          // null: it never happens
+    std::uint32_t predicate = 0;  // kNone: always
+    std::uint32_t first = 0;      // of the operands that is not a condition
+    std::uint32_t to = kNone;     // the register that it names
+    std::uint32_t words = 1;      // registers that are moved at once
+  };
+  struct Step : Decoded {
+    const Instruction& i;
+    Registers& state;
+  };
+  static Rule rule_of(std::string_view base);
+  static Decoded decode(const Instruction& i);
+
+  void nothing(const Step&) {}
+  void call(const Step& s);
+  void decide(const Step& s);
+  void move(const Step& s);
+  void shuffle(const Step& s);
+  void add(const Step& s);
+  void compute(const Step& s);
+  void load_halves(const Step& s);
+  void load_special(const Step& s);
+  void load_constant(const Step& s);
+  void load_shared(const Step& s);
+  void store_shared(const Step& s);
+  void load_local(const Step& s);
+  void store_local(const Step& s);
+  void load(const Step& s);
+  void copy_to_shared(const Step& s);
+  void store(const Step& s);
+  void atomic(const Step& s);
+  void reduce(const Step& s);
+  void copy_bulk(const Step& s);
+  void reduce_bulk(const Step& s);
+  void load_tensor(const Step& s);
+  void store_tensor(const Step& s);
+  void reduce_tensor(const Step& s);
+  void escape(const Step& s);
+  void use_memory(const Step& s);
+
+  void forget_conditions(const Step& s);
+  // A value that is added to others.
+  struct Term {
+    Id id = 0;
+    Lead lead = Lead::nowhere;
+    bool constant = false;
+  };
+  Lead lead_of(std::string_view operand, Id id) const;
+  Term product(const Step& s, const std::vector<std::string_view>& factors);
+  Id made_of(const Step& s, std::vector<Term> terms, const Term& product);
+  static Lead lead_of_sum(const std::vector<Term>& terms, std::size_t without);
+  std::vector<Id> led_by_others(const std::vector<Term>& terms);
+  Id parameter(std::uint32_t word);
+  Id constant(const Step& s, std::string_view operand, std::uint32_t half);
+  Id indexed(Id index, std::uint32_t offset);
+  Id value(const Step& s, std::string_view operand, std::uint32_t half);
+  void set_words(const Step& s, Id value);
+  void put(Id& pool, Id value);
+  std::uint32_t stack_word(const Step& s, std::uint32_t word) const;
+  void set_loaded(const Step& s, const Halves& place);
+  Halves place(const Step& s, std::string_view text);
+  void note(const Halves& place, Mode mode);
+  void note(CodeAccess access);
+  void note_tensor(const Step& s, Mode mode);
+
+  const Program& program_;
+  const ParameterBank bank_;
+  const Calls calls_;
+  const ZeroWords zeros_;
+  OriginSets& sets_;
+  std::vector<Decoded> decoded_;    // by instruction
+  bool stack_holds_still_ = false;  // its pointer is set in the beginning alone
+  Id pool_ = 0;                     // all that was put into shared and local memory
+  Id anywhere_on_stack_ = 0;        // of that, what may be in any word of the stack
+  std::uint32_t memory_version_ = 0;
+  bool noting_ = false;
+  std::uint32_t at_ = 0;  // the instruction in hand
+  std::set<CodeAccess> accesses_;
+  std::map<std::uint32_t, std::set<CodeAccess>> by_instruction_;
+};
+
+}  // namespace cudadiag::sass

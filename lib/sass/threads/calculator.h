@@ -1,0 +1,119 @@
+// Computes what instructions make of values that hold for all threads of a box. Where the threads part, it says where
+// the box has to be cut: the instruction is then to be executed again for each part. Internal to the room.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sass/byte_ranges.h"
+#include "sass/threads/thread_code.h"
+#include "sass/threads/thread_state.h"
+
+namespace cudadiag::sass {
+
+class Calculator {
+ public:
+  // All must outlive this.
+  Calculator(const Box& box, ThreadState& state, ParameterBank bank, const LaunchValues& launch)
+      : box_(box), state_(state), bank_(bank), launch_(launch) {}
+
+  // Carries out an instruction that computes; the state is as before if the box is to be cut.
+  struct Step {
+    const Instruction& i;
+    const ThreadInstruction& code;
+    std::uint32_t at;
+  };
+  void compute(const Step& step);
+  // Nothing: not known, or the box is to be cut.
+  std::optional<bool> holds(const Condition& condition);
+  // The word of the parameters that the address is made of, and the form that is added to it.
+  struct Address {
+    std::uint32_t word = 0;
+    Form form;
+  };
+  std::optional<Address> address(const ThreadInstruction& code);
+  std::optional<std::int64_t> number(const Value& value) const;
+  // Whether it moves numbers or parameters to registers that hold just these.
+  bool moves_what_is_there(const ThreadInstruction& code);
+
+  const std::optional<Cut>& needed_cut() const { return cut_; }
+
+ private:
+  using Values = std::span<const Value>;
+
+  // ---- of forms, for all threads of the box
+  std::optional<bool> less(const Form& form, std::int64_t than);
+  std::optional<std::int64_t> quotient(const Form& form, unsigned shift);
+  std::optional<Form> with_sign(const Form& number);
+  Value word(const Form& form);
+
+  // ---- of operands
+  Value read(const Source& source, std::uint32_t half = 0);
+  Value read_constant(std::uint32_t offset) const;
+  Value with_sign_of(const Source& source, const Value& value);
+  struct Pair {
+    bool known = false, pointer = false;
+    std::uint32_t word = 0;
+    Form form;
+  };
+  Pair read_pair(const Source& source);
+  static Pair sum_of(const Pair& a, const Pair& b);
+  Truth read(const Condition& condition) const;
+
+  // ---- of instructions
+  struct Sum {
+    Value value;
+    Truth carry;
+  };
+  Sum added(Values values, std::span<const Condition> conditions);
+  Sum added_to_pointer(const Value& pointer, const Form& rest, const Truth* carry);
+  // The part that predicates add to a sum.
+  struct Carries {
+    bool known = false;
+    std::int64_t number = 0;
+    const Truth* of_pointer = nullptr;
+  };
+  Carries carries_of(std::span<const Condition> conditions) const;
+  Value product(const Value& a, const Value& b);
+  Value shifted_left(const Value& a, std::int64_t by);
+  Value shifted_right(const Value& a, std::int64_t by, bool with_sign);
+  Value upper_of_shifted(const Value& low, const Value& high, std::int64_t by);
+  Value masked(const Form& form, std::uint32_t mask);
+  void add(const Step& step);
+  void add_pairs(const Step& step);
+  void multiply(const Step& step);
+  void multiply_wide(const Step& step);
+  void multiply_high(const Step& step);
+  void scale(const Step& step);
+  void shift(const Step& step);
+  void combine(const Step& step);
+  Value combined(const Value& a, const Value& b, const Value& c, std::uint32_t table);
+  Value united(const Form& a, const Form& b);
+  void absolute(const Step& step);
+  void least(const Step& step);
+  void move(const Step& step);
+  void choose(const Step& step);
+  void special(const Step& step);
+  void compare(const Step& step);
+  std::optional<bool> compared(const Step& step);
+  std::optional<bool> compared_forms(const Instruction& i, const Form& a, const Form& b);
+  void decide(const Step& step);
+
+  void set(Slot slot, const Value& value);
+  void set_pair(Slot slot, const Pair& pair);
+  void set_sum(const ThreadInstruction& code, const Sum& sum, std::uint32_t at);
+  void set(const Condition& predicate, const Truth& truth);
+
+  const Box& box_;
+  ThreadState& state_;
+  const ParameterBank bank_;
+  const LaunchValues& launch_;
+  std::optional<Cut> cut_;
+  // The instruction in hand writes these; its operands may be its results.
+  std::vector<std::pair<Slot, Value>> values_;
+  std::vector<std::pair<Slot, Truth>> truths_;
+};
+
+}  // namespace cudadiag::sass

@@ -1,0 +1,213 @@
+#include "sass/threads/followed_launch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cudadiag::sass {
+
+std::vector<ParameterBytes> FollowedLaunch::bytes() {
+  std::vector<ParameterBytes> out;
+  const bool all_known = follow() && !none_known_;
+  for (const auto& [key, lattices] : used_) {
+    const auto& [word, mode] = key;
+    if (too_many_.contains(key)) continue;
+    auto rows = lattices.rows(ByteRanges::kMostRows);
+    if (rows) {
+      out.push_back({word, mode, std::move(*rows)});
+    } else {
+      not_known_.insert(word);
+    }
+  }
+  for (const std::uint32_t word : launch_.addresses) {
+    const auto used = used_.lower_bound({word, Mode::unknown});
+    const bool unused = used == used_.end() || used->first.first != word;
+    if (unused && all_known && !not_known_.contains(word)) out.push_back({word, Mode::none, {}});
+  }
+  for (ParameterBytes& each : out) each.all = all_known && !not_known_.contains(each.parameter);
+  return out;
+}
+
+bool FollowedLaunch::follow() {
+  Part all;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (launch_.block[axis] == 0 || launch_.grid[axis] == 0) return false;
+    all.box.high[axis] = launch_.block[axis] - 1;
+    all.box.high[axis + 3] = launch_.grid[axis] - 1;
+  }
+  open_.push_back(std::move(all));
+  while (!open_.empty()) {
+    Part part = std::move(open_.back());
+    open_.pop_back();
+    if (!follow(std::move(part))) return false;
+  }
+  return true;
+}
+
+// False: it takes too long, or reaches code about which nothing is known.
+bool FollowedLaunch::follow(Part part) {
+  for (;;) {
+    if (++steps_ > kMostSteps || part.state.at >= code_.program.size()) return false;
+    switch (step(part)) {
+      case Next::on:
+        break;
+      case Next::ended:
+      case Next::parted:
+        return true;
+      case Next::lost:
+        return false;
+    }
+  }
+}
+
+FollowedLaunch::Next FollowedLaunch::part_where(const Part& part, const Cut& cut_here) {
+  std::vector<Box> boxes;
+  if (!cut(part.box, cut_here, kMostParts, boxes)) return Next::lost;
+  parts_ += boxes.size();
+  if (parts_ > kMostParts || boxes.size() < 2) return Next::lost;
+  // The first ones are followed first: what they use is then mostly put together in order.
+  for (auto box = boxes.rbegin(); box != boxes.rend(); ++box) open_.push_back({*box, part.state});
+  return Next::parted;
+}
+
+FollowedLaunch::Next FollowedLaunch::step(Part& part) {
+  const std::uint32_t at = part.state.at;
+  const ThreadInstruction& code = code_.instructions[at];
+  if (code.op == Op::nothing) {
+    ++part.state.at;
+    return Next::on;
+  }
+  Calculator calculator(part.box, part.state, code_.bank, launch_);
+  const auto holds = calculator.holds(code.condition);
+  if (holds && !*holds) {
+    ++part.state.at;
+    return Next::on;
+  }
+  const bool leads_elsewhere = code.op == Op::jump || code.op == Op::exit;
+  if (!holds && leads_elsewhere) return detour(part);
+  if (!holds && (code.op == Op::call || code.op == Op::back || code.op == Op::lost || code.op == Op::sync)) {
+    return Next::lost;
+  }
+  if (!holds) {
+    give_up_on(at);
+    part.state.forget(written_by(code_.program[at]));
+    ++part.state.at;
+    return Next::on;
+  }
+  switch (code.op) {
+    case Op::jump:
+      return jump(part, code);
+    case Op::exit:
+      return Next::ended;
+    case Op::set_barrier:
+      part.state.barriers[code.barrier] = code.target;
+      break;
+    case Op::sync:
+      if (part.state.barriers[code.barrier] == kNone) return Next::lost;
+      part.state.at = part.state.barriers[code.barrier];
+      return Next::on;
+    case Op::call:
+    case Op::back:
+      return call(part, code, calculator);
+    case Op::lost:
+      return Next::lost;
+    case Op::access:
+      return access(part, code, calculator);
+    default:
+      give_up_on(at);
+      calculator.compute({code_.program[at], code, at});
+      if (calculator.needed_cut()) return part_where(part, *calculator.needed_cut());
+      break;
+  }
+  ++part.state.at;
+  return Next::on;
+}
+
+// "BRA.U UP0, 0x100": a further operand is a condition.
+FollowedLaunch::Next FollowedLaunch::jump(Part& part, const ThreadInstruction& code) {
+  const Instruction& i = code_.program[part.state.at];
+  // Where it leads does the same for a warp whose threads are apart.
+  if (i.has("DIV")) {
+    ++part.state.at;
+    return Next::on;
+  }
+  if (code.target == kNone || i.has("CONV") || i.operands.size() > 2) return Next::lost;
+  if (i.operands.size() == 2) {
+    if (!is_predicate(i.operands[0])) return Next::lost;
+    Calculator calculator(part.box, part.state, code_.bank, launch_);
+    const auto holds = calculator.holds({predicate_slot(i.operands[0]), i.operands[0].starts_with('!')});
+    if (!holds) return detour(part);
+    if (!*holds) {
+      ++part.state.at;
+      return Next::on;
+    }
+  }
+  part.state.at = code.target;
+  return Next::on;
+}
+
+// A function in the same code; it returns to the address that a register holds.
+FollowedLaunch::Next FollowedLaunch::call(Part& part, const ThreadInstruction& code, Calculator& calculator) {
+  const Instruction& i = code_.program[part.state.at];
+  if (code.op == Op::call) {
+    if (code.target == kNone) return Next::lost;
+    part.state.at = code.target;
+    return Next::on;
+  }
+  const Slot slot = i.operands.empty() ? kNone : register_of(i.operands[0]);
+  if (slot == kNone || slot >= kStack || !i.has("REL")) return Next::lost;
+  const auto back = calculator.number(part.state.registers[slot]);
+  for (std::uint32_t at = 0; back && at < code_.program.size(); ++at) {
+    if (code_.program[at].address != static_cast<std::uint64_t>(*back)) continue;
+    part.state.at = at;
+    return Next::on;
+  }
+  return Next::lost;
+}
+
+// Whether a thread goes there is not known: nothing is known of what it does there.
+FollowedLaunch::Next FollowedLaunch::detour(Part& part) {
+  const Detours::Detour* found = code_.detours.from(part.state.at);
+  if (found == nullptr || !found->known) return Next::lost;
+  const Detours::Detour& detour = *found;
+  for (const std::uint32_t at : detour.code) {
+    give_up_on(at);
+    Calculator calculator(part.box, part.state, code_.bank, launch_);
+    const ThreadInstruction& code = code_.instructions[at];
+    if (!calculator.moves_what_is_there(code)) part.state.forget(written_by(code_.program[at]));
+    if (code.op == Op::set_barrier) part.state.barriers[code.barrier] = kNone;
+  }
+  steps_ += detour.code.size();
+  if (detour.meets == kNone) return Next::ended;
+  part.state.at = detour.meets;
+  return Next::on;
+}
+
+void FollowedLaunch::give_up_on(std::uint32_t at) {
+  const auto may = code_.accesses.find(at);
+  if (may == code_.accesses.end()) return;
+  none_known_ |= may->second.anywhere;
+  not_known_.insert(may->second.words.begin(), may->second.words.end());
+}
+
+FollowedLaunch::Next FollowedLaunch::access(Part& part, const ThreadInstruction& code, Calculator& calculator) {
+  const std::uint32_t at = part.state.at;
+  const auto address = calculator.address(code);
+  if (calculator.needed_cut()) return part_where(part, *calculator.needed_cut());
+  if (address && code.width != 0 && range_of(address->form, part.box)) {
+    add_access(address->word, code, address->form, part.box);
+  } else {
+    give_up_on(at);
+  }
+  part.state.forget(written_by(code_.program[at]));
+  ++part.state.at;
+  return Next::on;
+}
+
+void FollowedLaunch::add_access(std::uint32_t word, const ThreadInstruction& code, const Form& form, const Box& box) {
+  const std::pair key(word, code.mode);
+  if (too_many_.contains(key) || used_[key].add(form, code.width, box)) return;
+  too_many_.insert(key);
+  not_known_.insert(word);
+}
+
+}  // namespace cudadiag::sass

@@ -1,0 +1,171 @@
+#include "sass/threads/thread_code.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+
+#include "sass/code/memory_operands.h"
+
+namespace cudadiag::sass {
+namespace {
+
+Op op_of(const Instruction& i) {
+  static const std::unordered_map<std::string_view, Op> kOps = {
+      {"MOV", Op::move},    {"R2UR", Op::move},     {"LDC", Op::move},      {"LDCU", Op::move},
+      {"SEL", Op::choose},  {"S2R", Op::special},   {"S2UR", Op::special},  {"CS2R", Op::special},
+      {"IADD3", Op::add},   {"IADD", Op::add},      {"VIADD", Op::add},     {"IMAD", Op::multiply},
+      {"LEA", Op::scale},   {"SHF", Op::shift},     {"LOP3", Op::combine},  {"IABS", Op::absolute},
+      {"IMNMX", Op::least}, {"VIMNMX", Op::least},  {"ISETP", Op::compare}, {"PLOP3", Op::decide},
+      {"BRA", Op::jump},    {"JMP", Op::jump},      {"EXIT", Op::exit},     {"BSSY", Op::set_barrier},
+      {"BSYNC", Op::sync},  {"CALL", Op::call},     {"RET", Op::back},      {"BRX", Op::lost},
+      {"BRXU", Op::lost},   {"JMX", Op::lost},      {"JMXU", Op::lost},     {"KILL", Op::lost},
+      {"RTT", Op::lost},    {"LDG", Op::access},    {"LD", Op::access},     {"STG", Op::access},
+      {"ST", Op::access},   {"ATOM", Op::access},   {"ATOMG", Op::access},  {"RED", Op::access},
+      {"REDG", Op::access}, {"LDGSTS", Op::access}, {"HFMA2", Op::forget}};
+  const std::string_view base = i.base();
+  auto op = kOps.find(base);
+  if (op == kOps.end()) op = kOps.find(without_u(base));
+  if (op == kOps.end()) return Op::forget;
+  if (op->second == Op::add && i.has("64")) return Op::add_pairs;
+  if (op->second == Op::multiply && i.has("WIDE")) return Op::multiply_wide;
+  if (op->second == Op::multiply && i.has("HI")) return Op::multiply_high;
+  return op->second;
+}
+
+// Instructions without an effect on a thread's registers, of which it matters here that they are known.
+bool does_nothing(std::string_view base) {
+  return is_any(base,
+                {"NOP",       "BAR",     "UBAR",     "WARPSYNC",     "YIELD",         "NANOSLEEP",   "DEPBAR",
+                 "LDGDEPBAR", "MEMBAR",  "ERRBAR",   "BREAK",        "CCTL",          "CCTLL",       "CCTLT",
+                 "FENCE",     "STS",     "STL",      "STSM",         "STAS",          "BPT",         "PMTRIG",
+                 "PREEXIT",   "ACQBULK", "SYNCS",    "ARRIVES",      "WARPGROUP",     "UCGABAR_ARV", "UCGABAR_WAIT",
+                 "UTMAPF",    "UBLKPF",  "UTMACCTL", "UTMACMDFLUSH", "ENDCOLLECTIVE", "ACQSHMINIT",  "USETMAXREG"});
+}
+
+// All others whose results the room may forget, without a U in front.
+bool is_modelled(std::string_view base) {
+  static const std::initializer_list<std::string_view> kKnown = {
+      "IMUL",   "SHL",     "SHR",     "LOP",     "PRMT",     "FADD",    "FMUL",      "FFMA",   "FSEL",
+      "FMNMX",  "FMNMX3",  "FSETP",   "FSET",    "FCHK",     "MUFU",    "I2F",       "I2FP",   "I2I",
+      "I2IP",   "F2I",     "F2F",     "F2FP",    "F2IP",     "FRND",    "POPC",      "FLO",    "BREV",
+      "SGXT",   "BMSK",    "LDL",     "LDS",     "LDSM",     "ATOMS",   "HFMA2",     "HADD2",  "HMUL2",
+      "HSET2",  "HSETP2",  "HMNMX2",  "DADD",    "DMUL",     "DFMA",    "DSETP",     "DMNMX",  "IDP",
+      "IDP4A",  "HMMA",    "IMMA",    "DMMA",    "QMMA",     "BMMA",    "HGMMA",     "IGMMA",  "QGMMA",
+      "BGMMA",  "OMMA",    "VOTE",    "VOTEU",   "MATCH",    "REDUX",   "SHFL",      "P2R",    "R2P",
+      "P2UR",   "UR2UP",   "BMOV",    "FSWZADD", "LEPC",     "VIMNMX3", "VIADDMNMX", "VHMNMX", "FADD2",
+      "FMUL2",  "FFMA2",   "MOVM",    "TEX",     "TLD",      "TLD4",    "TMML",      "TXD",    "TXQ",
+      "SULD",   "SUST",    "SURED",   "SUATOM",  "B2R",      "R2B",     "CREDUX",    "ELECT",  "GETLMEMBASE",
+      "QSPC",   "LDTM",    "STTM",    "UTCHMMA", "UTCQMMA",  "UTCIMMA", "UTCBAR",    "UTCCP",  "UTCATOMSWS",
+      "UBLKCP", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG", "LDGMC",   "CGAERRBAR"};
+  return is_any(base, kKnown);
+}
+
+Condition condition_of(std::string_view text) {
+  const bool negated = text.starts_with('!');
+  const Slot slot = predicate_slot(text);
+  return {slot, negated};
+}
+
+Source source_of(std::string_view text) {
+  Source out;
+  if (text.find('|') != std::string_view::npos) return out;
+  out.complement = text.starts_with('~');
+  out.negative = text.starts_with('-') && !text.starts_with("-0x");
+  if (out.complement || out.negative) text.remove_prefix(1);
+  if (text.starts_with("RZ") || text.starts_with("URZ") || immediate(text, 0)) {
+    const bool zero = !immediate(text, 0);
+    out.kind = Source::Kind::number;
+    out.number = {zero ? 0 : immediate(text, 0), zero ? 0 : immediate(text, 1)};
+  } else if (const auto place = parse_constant(text)) {
+    out.kind = Source::Kind::constant;
+    out.slot = place->index;
+    out.offset = place->offset;
+  } else {
+    const std::size_t dot = text.find('.');
+    const std::string_view suffix = dot == std::string_view::npos ? "" : text.substr(dot);
+    out.slot = register_of(text);
+    const bool whole = suffix.empty() || is_any(suffix, {".reuse", ".64", ".64.reuse"});
+    if (out.slot != kNone && whole) out.kind = Source::Kind::slot;
+  }
+  return out;
+}
+
+// A move of a part of a register, or of one of several.
+bool is_plain_move(const Instruction& i) {
+  return !(i.has("U8") || i.has("S8") || i.has("U16") || i.has("S16") || i.has("OR"));
+}
+
+void read_access(const Instruction& i, ThreadInstruction& out) {
+  const std::string_view base = i.base();
+  const bool atomic = is_any(base, {"ATOM", "ATOMG", "RED", "REDG"});
+  out.mode = atomic ? Mode::atomic : is_any(base, {"STG", "ST"}) ? Mode::write : Mode::read;
+  out.width = memory_bytes_of(i);
+  // A predicate among the operands may switch it off.
+  const std::size_t first = atomic ? first_value(i) : 0;
+  if (std::any_of(i.operands.begin() + static_cast<std::ptrdiff_t>(first), i.operands.end(), is_predicate)) return;
+  std::string_view place = memory_place_of(i);
+  std::vector<std::string_view> parts;
+  while (!place.empty()) {
+    const std::size_t plus = place.find('+');
+    parts.push_back(place.substr(0, plus));
+    place = plus == std::string_view::npos ? "" : place.substr(plus + 1);
+  }
+  const auto is_number = [](std::string_view part) { return immediate(part, 0).has_value(); };
+  const auto registers = std::count_if(parts.begin(), parts.end(), [&](auto part) { return !is_number(part); });
+  for (const std::string_view part : parts) {
+    AddressTerm term;
+    const bool narrow = part.find(".U32") != std::string_view::npos;
+    const bool uniform = part.starts_with('U');
+    const bool plain = part.find('.') == std::string_view::npos;
+    term.source = source_of(part.substr(0, part.find('.')));
+    term.pair = is_number(part) || part.ends_with(".64") || (plain && (registers == 1 || uniform));
+    term.sure = is_number(part) || part.ends_with(".64") || registers == 1 || narrow;
+    const bool readable = term.pair || narrow;
+    if (!readable || term.source.kind == Source::Kind::unknown) return out.address.clear();
+    out.address.push_back(term);
+  }
+}
+
+ThreadInstruction taken_apart(const Program& program, const Instruction& i) {
+  ThreadInstruction out;
+  out.condition = condition_of(i.predicate);
+  const bool never = i.predicate == "!PT" || i.predicate == "!UPT";
+  out.op = never || does_nothing(i.base()) || does_nothing(without_u(i.base())) ? Op::nothing : op_of(i);
+  const Parts parts = parts_of(i);
+  out.to = register_of(parts.destination);
+  out.words = i.has("128") ? 4 : i.has("64") ? 2 : 1;
+  for (const auto each : parts.results) out.results.push_back(condition_of(each));
+  for (const auto each : parts.carries) out.carries.push_back(condition_of(each));
+  for (const auto each : parts.values) out.values.push_back(source_of(each));
+  for (const auto each : parts.conditions) out.conditions.push_back(condition_of(each));
+  if (const auto* target = program.target_of(i)) out.target = *target;
+  if (is_any(i.base(), {"BSSY", "BSYNC"}) && !i.operands.empty() && i.operands[0].size() >= 2) {
+    out.barrier = static_cast<std::uint32_t>(i.operands[0].back() - '0') & 15;
+  }
+  if (out.op == Op::move && !is_plain_move(i)) out.op = Op::forget;
+  // "HFMA2 R5, -RZ, RZ, 0, 2.4e-07" is a number.
+  const Operands none{[](std::string_view, std::uint32_t) { return std::optional<std::uint32_t>(); },
+                      [](std::string_view) { return std::optional<bool>(); }};
+  if (const auto number = i.base() == "HFMA2" ? compute_word(i, 0, none).word : std::nullopt) {
+    out.op = Op::move;
+    out.values.assign(1, {Source::Kind::number, kNone, 0, {*number, 0}, false, false});
+  }
+  if (i.base() == "WARPSYNC" && out.target != kNone) out.op = Op::lost;
+  if (out.op == Op::access) read_access(i, out);
+  return out;
+}
+
+}  // namespace
+
+ThreadCode::ThreadCode(const Program& program) {
+  code_.reserve(program.size());
+  for (std::uint32_t at = 0; at < program.size(); ++at) {
+    const Instruction& i = program[at];
+    code_.push_back(taken_apart(program, i));
+    const std::string_view base = i.base();
+    const bool known = code_.back().op != Op::forget || is_modelled(base) || is_modelled(without_u(base));
+    unknown_ += known ? 0 : 1;
+  }
+}
+
+}  // namespace cudadiag::sass
