@@ -1,5 +1,6 @@
 # Runs the hook's package from memory. Its modules are not in sys.modules: the target cannot find them, and none of the
 # target's modules can take their place. Names given: `sources`, by name of module; `given`, what module `recorder` gets.
+# A module is known by its own name, whatever folder of the package it lies in: names are unique.
 import builtins
 import sys
 
@@ -15,9 +16,12 @@ class Package:
         """What an import statement calls; the package has relative imports alone for its own modules."""
         if level == 0:
             return builtins.__import__(name, names, variables, wanted, level)
-        for each in () if name else wanted:
+        last = name.rpartition(".")[2]
+        if last in self.sources:
+            return self.module(last)
+        for each in wanted:  # of a folder
             self.module(each)
-        return self.module(name) if name else self
+        return self
 
     def __getattr__(self, name):
         if name not in self.sources:

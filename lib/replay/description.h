@@ -1,4 +1,4 @@
-// Reads what the recorder wrote of a launch (wire/saved_launch.h). The program under test can write anything there.
+// Reads what the recorder wrote of a launch (wire/rerun/saved_launch.h). The program under test can write anything there.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "wire/allocation.h"
-#include "wire/saved_launch.h"
+#include "wire/rerun/saved_launch.h"
 
 namespace cudadiag::replay {
 

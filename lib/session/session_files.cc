@@ -22,7 +22,7 @@
 #include "session/session_folders.h"
 #include "wire/area.h"
 #include "wire/rerun/delivery.h"
-#include "wire/saved_launch.h"
+#include "wire/rerun/saved_launch.h"
 #include "wire/unrecorded.h"
 
 namespace cudadiag::session {

@@ -18,9 +18,9 @@ inline constexpr const char* kPass = "CUDADIAG_PASS";
 inline constexpr const char* kWindow = "CUDADIAG_WINDOW";
 // The lines of Python at which values are taken (values.h), in a rerun or if the user watches some. Unset: none.
 inline constexpr const char* kValues = "CUDADIAG_VALUES";
-// The checks of `cudadiag nans`, comma-separated: also-inf, blocking, history=N (lib/python/cudadiag_hook/nans.py).
+// The checks of `cudadiag nans`, comma-separated: also-inf, blocking, history=N (lib/python/cudadiag_hook/bad_values/nans.py).
 inline constexpr const char* kNans = "CUDADIAG_NANS";
-// In a rerun that traces bad values: the seconds that it may take (lib/python/cudadiag_hook/origins.py).
+// In a rerun that traces bad values: the seconds that it may take (lib/python/cudadiag_hook/bad_values/origins.py).
 inline constexpr const char* kOrigins = "CUDADIAG_ORIGINS";
 // In a run of `cudadiag races --tensors`: "on".
 inline constexpr const char* kTensorRaces = "CUDADIAG_TENSOR_RACES";

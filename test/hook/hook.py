@@ -21,8 +21,12 @@ def need_pytorch():
     sys.exit(77)
 
 
+def files():
+    return [file for file in (ROOT / "cudadiag_hook").rglob("*.py") if file.stem != "__init__"]
+
+
 def sources():
-    return {file.stem: file.read_text() for file in (ROOT / "cudadiag_hook").glob("*.py") if file.stem != "__init__"}
+    return {file.stem: file.read_text() for file in files()}
 
 
 class Hook:

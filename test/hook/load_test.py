@@ -5,7 +5,7 @@ import sys
 import types
 import unittest
 
-from hook import ROOT, Hook, sources
+from hook import ROOT, Hook, files, sources
 
 
 class Load(unittest.TestCase):
@@ -34,12 +34,17 @@ class Load(unittest.TestCase):
         with self.assertRaises(AttributeError):
             package.no_such_module
 
+    def test_modules_and_folders_have_names_of_their_own(self):
+        names = [file.stem for file in files()] + [folder.name for folder in {file.parent for file in files()}]
+        self.assertEqual(sorted(names), sorted(set(names)))
+
     def test_it_is_an_importable_package(self):
         sys.path.insert(0, str(ROOT))
         self.addCleanup(sys.path.remove, str(ROOT))
-        for name in sources():
-            importlib.import_module("cudadiag_hook." + name)
-            self.addCleanup(sys.modules.pop, "cudadiag_hook." + name, None)
+        for file in files():
+            name = ".".join(file.relative_to(ROOT).with_suffix("").parts)
+            importlib.import_module(name)
+            self.addCleanup(sys.modules.pop, name, None)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import sys
 from . import recorder
 from .json_text import to_json
 from .stacks import OWN_FILE
-from .tensors import MOST_TEXT
+from .tensor_data.tensors import MOST_TEXT
 
 
 class State:

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "wire/saved_launch.h"
+#include "wire/rerun/saved_launch.h"
 
 namespace cudadiag::record {
 

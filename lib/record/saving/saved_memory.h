@@ -9,7 +9,7 @@
 
 #include "record/memory/allocations.h"
 #include "record/saving/saving_api.h"
-#include "wire/saved_launch.h"
+#include "wire/rerun/saved_launch.h"
 
 namespace cudadiag::record {
 

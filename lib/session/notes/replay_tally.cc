@@ -2,7 +2,7 @@
 
 #include "session/json_values.h"
 #include "session/plain_file.h"
-#include "wire/saved_launch.h"
+#include "wire/rerun/saved_launch.h"
 
 namespace cudadiag::session {
 

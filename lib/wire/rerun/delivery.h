@@ -35,7 +35,7 @@
 //    The first visit to a line is written even if there is nothing to read. A ring of kWatched lines of kWatchedLine
 //    bytes, filled with blanks.
 //
-// In a run of `cudadiag nans` (lib/python/cudadiag_hook/uses.py), TICKS of the monotonic clock:
+// In a run of `cudadiag nans` (lib/python/cudadiag_hook/bad_values/uses.py), TICKS of the monotonic clock:
 //
 // {"kind":"checking", "torch":VERSION}
 //    From here on the process's operators are checked.
@@ -53,7 +53,7 @@
 //    more. A candidate holds unless {"state":"asked", "root":N} follows: the program asked whether it is finite. "asked
 //    last": the program asked shortly before its end, which counts if it ended badly. Unknown members are left out.
 //
-// In a rerun that traces bad values (lib/python/cudadiag_hook/origins.py), also "checking" and "note":
+// In a rerun that traces bad values (lib/python/cudadiag_hook/bad_values/origins.py), also "checking" and "note":
 //
 // {"kind":"origin", "operator":"aten::embedding", "argument":"indices", "index":[33], "value":511, "certain":true,
 //  "stack":[…], "origin":[{"role":"made","operator":"aten::remainder.Scalar","value":511,"stack":[…],
@@ -61,7 +61,7 @@
 //    The operator was given an element outside of its bound. "origin": where that element came from, then what carried
 //    it; empty: it is not known. "value" of a step: the element has it from there on.
 //
-// In a run of `cudadiag races --tensors` (lib/python/cudadiag_hook/tensor_races.py), also "checking" and "note":
+// In a run of `cudadiag races --tensors` (lib/python/cudadiag_hook/races/tensor_races.py), also "checking" and "note":
 //
 // {"kind":"race", "first":{"operator":"aten::add_.Tensor","parameter":"self","name":"head","view":false,"written":true,
 //  "dtype":…,"device":…,"shape":…,"strides":…,"pointer":N,"bytes":N,"stream":N,"on_host":false,"stack":[…]},
@@ -77,7 +77,7 @@
 namespace cudadiag::wire::delivery {
 
 inline constexpr const char* kSuffix = ".values";
-// A folder with the failing call: call.json, inputs.safetensors (lib/python/cudadiag_hook/inputs.py).
+// A folder with the failing call: call.json, inputs.safetensors (lib/python/cudadiag_hook/suspect_lines/inputs.py).
 inline constexpr const char* kInputsSuffix = ".inputs";
 inline constexpr const char* kWatchedSuffix = ".watched";
 inline constexpr std::size_t kWatched = 64, kWatchedLine = 4096;

@@ -1,7 +1,7 @@
 """Tensors, looked at without the target's modes, hooks or subclasses."""
 import sys
 
-from . import recorder
+from .. import recorder
 
 MOST_ELEMENTS = 4 << 20
 MOST_BYTES = 64 << 20

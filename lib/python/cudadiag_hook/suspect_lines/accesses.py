@@ -1,10 +1,10 @@
 """Which memory the operators of a line use, where operations of that line race: names, shapes and addresses, no values."""
 import sys
 
-from . import recorder
-from .arguments import array, named_arguments, named_variable
-from .json_text import to_json
-from .tensors import Guard, describe, devices, each_tensor, is_tensor, torch_module
+from .. import recorder
+from ..json_text import to_json
+from ..tensor_data.arguments import array, named_arguments, named_variable
+from ..tensor_data.tensors import Guard, describe, devices, each_tensor, is_tensor, torch_module
 from .visits import Place, visits
 
 FULLY_TOLD = 64  # calls of an operator at a line; from then on those with tensors that were not told of there

@@ -6,9 +6,9 @@ Nodes of a GPU run on a thread that has no Python stack: it works for the thread
 import _thread
 import sys
 
+from ..stacks import places_from
 from .modules_run import here as module_here
 from .modules_run import steps
-from .stacks import places_from
 
 MOST_KEPT = 1 << 16
 MOST_AT_ONCE = 8  # nodes of one operator

@@ -4,7 +4,7 @@ import _ast
 import posix
 import sys
 
-from .tensors import MOST_TEXT, is_tensor
+from ..tensor_data.tensors import MOST_TEXT, is_tensor
 
 MOST_VARIABLES = 24
 KEEPS_AST = 0x400  # PyCF_ONLY_AST

@@ -1,15 +1,15 @@
 """When a thread comes to a suspect line, and when it leaves it."""
 import sys
 
-from . import recorder
+from .. import recorder
+from ..budget import give_up, guarded, is_from_handler, state, swallow, tell
+from ..json_text import to_json
+from ..stacks import name_of_code
+from ..tensor_data.arguments import FEW_ELEMENTS, variable_arguments
+from ..tensor_data.tensors import Guard, is_capturing, is_tensor, torch_module
 from .accesses import arrive_racing
-from .arguments import FEW_ELEMENTS, variable_arguments
-from .budget import give_up, guarded, is_from_handler, state, swallow, tell
-from .json_text import to_json
 from .operators import pop_mode, push_mode, takes_another_way
-from .stacks import name_of_code
 from .starts import starts, tell_start
-from .tensors import Guard, is_capturing, is_tensor, torch_module
 from .variables import KEEPS_AST, paths_at, source_of, variables_at, without_escapes
 from .visits import Place, here, visits
 

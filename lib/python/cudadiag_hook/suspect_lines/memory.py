@@ -2,10 +2,10 @@
 start of this run on. Taken before the exception is raised, on the thread that wanted memory."""
 import sys
 
-from . import recorder
-from .budget import guarded, tell
-from .stacks import MOST_FRAMES, OWN_FILE
-from .tensors import Guard, devices, is_tensor
+from .. import recorder
+from ..budget import guarded, tell
+from ..stacks import MOST_FRAMES, OWN_FILE
+from ..tensor_data.tensors import Guard, devices, is_tensor
 
 MOST_HOLDERS = 32
 MOST_EXCEPTIONS = 4

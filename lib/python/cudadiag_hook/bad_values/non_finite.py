@@ -5,14 +5,15 @@ that the program uses names its first root (uses).
 """
 import sys
 
-from . import recorder, stream
+from .. import recorder
+from ..stacks import is_in_library, places_from
+from ..tensor_data.finite_checks import CLEAN, INFINITE, as_floats, can_check_later, grade_at, grade_now, reach, slots
+from ..tensor_data.lineage import StorageReference, has_storage
+from ..tensor_data.schemas import facts_of, tensors_in
+from ..tensor_data.tensors import Guard, devices, tensor_kinds
+from ..whole_run import stream
+from ..whole_run.forward_places import places_here
 from .bad_elements import about_root, kept_inputs, chosen
-from .finite_checks import CLEAN, INFINITE, as_floats, can_check_later, grade_at, grade_now, reach, slots
-from .forward_places import places_here
-from .lineage import StorageReference, has_storage
-from .schemas import facts_of, tensors_in
-from .stacks import is_in_library, places_from
-from .tensors import Guard, devices, tensor_kinds
 from .uses import Root, Value, use, use_all, watch
 
 MOST_ROOTS = 4  # of one value, the earliest

@@ -1,10 +1,11 @@
 """The operators of a suspect line, delivered before they are issued: the stream is on for the length of the line."""
-from . import recorder, stream
+from .. import recorder
+from ..budget import guarded, tell
+from ..tensor_data.arguments import named_arguments, operator_arguments, touches_device
+from ..tensor_data.tensors import Guard, is_capturing, torch_module
+from ..whole_run import stream
 from .accesses import after_access, before_access
-from .arguments import named_arguments, operator_arguments, touches_device
-from .budget import guarded, tell
 from .inputs import keep_call, write_if_failed
-from .tensors import Guard, is_capturing, torch_module
 from .visits import here, visits
 
 

@@ -2,11 +2,11 @@
 stack of its making; each node that is looked for tells it on the thread that runs it, before it runs."""
 import sys
 
-from . import recorder
-from .budget import guarded, state
-from .json_text import to_json
-from .stacks import MOST_FRAMES, OWN_FILE
-from .tensors import Guard
+from .. import recorder
+from ..budget import guarded, state
+from ..json_text import to_json
+from ..stacks import MOST_FRAMES, OWN_FILE
+from ..tensor_data.tensors import Guard
 
 MOST_NODES = 1 << 16
 MOST_PARENTS = 4

@@ -1,15 +1,15 @@
 """The stream of operators on all threads from the import of PyTorch on, checked for elements that are not finite."""
 import sys
 
-from . import recorder
-from .finite_checks import INFINITE, reach, slots
-from .json_text import to_json
-from .modules_run import follow_modules, follow_optimisers
+from .. import recorder
+from ..json_text import to_json
+from ..stacks import places_from
+from ..tensor_data.finite_checks import INFINITE, reach, slots
+from ..tensor_data.tensors import is_tensor
+from ..whole_run.modules_run import follow_modules, follow_optimisers
+from ..whole_run.whole_program import listen, replace, when_torch_is_there
 from .non_finite import NonFinite, fail, settle_all
-from .stacks import places_from
-from .tensors import is_tensor
 from .uses import finish, use_all, watch
-from .whole_program import listen, replace, when_torch_is_there
 
 listener = NonFinite()
 

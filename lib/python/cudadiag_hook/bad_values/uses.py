@@ -2,13 +2,13 @@
 until the program asks whether they are finite."""
 import sys
 
-from . import recorder
-from .finite_checks import CLEAN, reach, slots
-from .forward_places import places_here
-from .json_text import to_json
-from .lineage import Writers
-from .stacks import frames_of_places
-from .tensors import is_tensor
+from .. import recorder
+from ..json_text import to_json
+from ..stacks import frames_of_places
+from ..tensor_data.finite_checks import CLEAN, reach, slots
+from ..tensor_data.lineage import Writers
+from ..tensor_data.tensors import is_tensor
+from ..whole_run.forward_places import places_here
 
 MOST_CANDIDATES = 16
 RECENT = 64  # operators: an exception that comes later has other reasons

@@ -6,7 +6,7 @@ it calls for its inner tensors come here.
 """
 import sys
 
-from .tensors import torch_module
+from ..tensor_data.tensors import torch_module
 
 
 class Listener:

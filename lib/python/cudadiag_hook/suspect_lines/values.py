@@ -1,7 +1,7 @@
 """What CUDADIAG_VALUES asks for (lib/wire/rerun/values.h)."""
-from . import recorder
+from .. import recorder
+from ..budget import state, swallow
 from .accesses import stop_telling
-from .budget import state, swallow
 from .inputs import inputs
 from .lines import Suspect, look_for_lines
 from .memory import memory, trace_memory

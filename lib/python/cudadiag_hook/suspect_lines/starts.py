@@ -3,9 +3,9 @@ user's. Kept as text, beside the thread or the work, for as long as that lives."
 import _weakref
 import sys
 
-from . import recorder
-from .budget import guarded, tell
-from .stacks import frames_from
+from .. import recorder
+from ..budget import guarded, tell
+from ..stacks import frames_from
 from .visits import visits
 
 MOST_STARTS = 4  # of one that leads on to another

@@ -2,21 +2,21 @@
 element outside of its bound, where that element came from (tracing)."""
 import sys
 
-from . import recorder
-from .arguments import named_arguments
-from .bounds import bounds_of
-from .budget import guarded, state
-from .entries import follow_entries
-from .finite_checks import as_floats
-from .forward_places import places_here
-from .json_text import to_json
-from .lineage import Writers, has_storage
-from .schemas import facts_of, tensors_in
-from .stacks import frames_of_places
-from .stream import Listener
-from .tensors import Guard, first_of, is_capturing, tensor_kinds
+from .. import recorder
+from ..budget import guarded, state
+from ..json_text import to_json
+from ..stacks import frames_of_places
+from ..tensor_data.arguments import named_arguments
+from ..tensor_data.bounds import bounds_of
+from ..tensor_data.finite_checks import as_floats
+from ..tensor_data.lineage import Writers, has_storage
+from ..tensor_data.schemas import facts_of, tensors_in
+from ..tensor_data.tensors import Guard, first_of, is_capturing, tensor_kinds
+from ..whole_run.entries import follow_entries
+from ..whole_run.forward_places import places_here
+from ..whole_run.stream import Listener
+from ..whole_run.whole_program import listen, replace, when_torch_is_there
 from .tracing import Bad, origin_of
-from .whole_program import listen, replace, when_torch_is_there
 
 MOST_ELEMENTS = 1 << 20  # of a result that is looked at
 MOST_INPUTS = 16

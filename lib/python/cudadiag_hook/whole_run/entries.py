@@ -1,10 +1,10 @@
 """Tensors that no operator makes: they come from a file, from NumPy, or from a worker of a data loader."""
 import sys
 
-from .budget import guarded
+from ..budget import guarded
+from ..tensor_data.lineage import has_storage
+from ..tensor_data.tensors import Guard, tensor_kinds
 from .forward_places import places_here
-from .lineage import has_storage
-from .tensors import Guard, tensor_kinds
 
 MOST_DEPTH = 4  # of containers
 MOST_ROWS = 4096

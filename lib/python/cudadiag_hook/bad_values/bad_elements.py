@@ -1,10 +1,10 @@
 """The first element that is not finite, and what the operator made it of."""
 import sys
 
-from .arguments import named_arguments
-from .finite_checks import INFINITE, as_floats, reach
-from .stacks import frames_of_places
-from .tensors import MOST_TEXT, describe, devices, is_tensor, summarise
+from ..stacks import frames_of_places
+from ..tensor_data.arguments import named_arguments
+from ..tensor_data.finite_checks import INFINITE, as_floats, reach
+from ..tensor_data.tensors import MOST_TEXT, describe, devices, is_tensor, summarise
 
 MOST_KEPT = 1 << 14  # elements of an argument that the operator overwrites
 MOST_ARGUMENTS = 8

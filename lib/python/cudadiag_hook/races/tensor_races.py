@@ -2,22 +2,22 @@
 its events and of waits; other libraries' work is not seen."""
 import sys
 
-from . import recorder
-from .accesses import named_whole
-from .arguments import named_variable
-from .budget import guarded, state
-from .forward_places import places_here
-from .json_text import to_json
-from .lineage import StorageReference, has_storage
-from .schemas import facts_of
-from .stacks import OWN_FILE, frames_of_places, is_in_library
-from .stream import Listener
+from .. import recorder
+from ..budget import guarded, state
+from ..json_text import to_json
+from ..stacks import OWN_FILE, frames_of_places, is_in_library
+from ..suspect_lines.accesses import named_whole
+from ..suspect_lines.variables import KEEPS_AST, paths_at, source_of, variables_at, without_escapes
+from ..tensor_data.arguments import named_variable
+from ..tensor_data.lineage import StorageReference, has_storage
+from ..tensor_data.schemas import facts_of
+from ..tensor_data.strides import common
+from ..tensor_data.tensors import Guard, devices, is_capturing
+from ..tensor_data.uses_of_memory import argument_uses, result_uses
+from ..whole_run.forward_places import places_here
+from ..whole_run.stream import Listener
+from ..whole_run.whole_program import listen, replace, when_torch_is_there
 from .stream_order import HOST, Order
-from .strides import common
-from .tensors import Guard, devices, is_capturing
-from .uses_of_memory import argument_uses, result_uses
-from .variables import KEEPS_AST, paths_at, source_of, variables_at, without_escapes
-from .whole_program import listen, replace, when_torch_is_there
 
 MOST_ACCESSES = 48  # of one storage
 MOST_RACES = 64  # pairs of lines that are told

@@ -3,9 +3,9 @@ written once it has failed. One call is kept for each thread, and one is written
 import posix
 import sys
 
-from . import recorder
-from .json_text import to_json
-from .tensors import devices, is_capturing, is_tensor
+from .. import recorder
+from ..json_text import to_json
+from ..tensor_data.tensors import devices, is_capturing, is_tensor
 from .visits import visits
 
 

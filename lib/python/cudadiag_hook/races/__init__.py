@@ -1,0 +1,1 @@
+"""Operators on the same bytes in no order."""
