@@ -63,7 +63,7 @@ void add_ranks(Diagnosis& report, const Known& known) {
       return RecordedRank{known.session, *job.processes[state], known.symbolizer};
     });
   }
-  if (report.groups) return tell_groups(report.notes, *report.groups, report.working_directory);
+  if (report.groups) return add_groups_note(report.notes, *report.groups, report.working_directory);
   report.ranks = known.job;
   if (!report.ranks && known.analysis.ranks) {
     report.ranks = ranks_part(*known.analysis.ranks, [&](const session::Process&) {

@@ -341,7 +341,7 @@ void add_groups(causes::Symptoms& symptoms, const GroupsPart& part, const std::s
   for (const std::string& line : lines) symptoms.rank_calls += (symptoms.rank_calls.empty() ? "" : "; ") + line;
 }
 
-void tell_groups(std::vector<analyse::Note>& notes, const GroupsPart& part, const std::string& directory) {
+void add_groups_note(std::vector<analyse::Note>& notes, const GroupsPart& part, const std::string& directory) {
   for (analyse::Note& note : notes) {
     if (note.code == analyse::NoteCode::ranks_part) note.text = group_sentence(part, directory);
   }

@@ -34,7 +34,7 @@ std::vector<std::string> group_lines(const GroupsPart& part, const std::string& 
 void add_groups(causes::Symptoms& symptoms, const GroupsPart& part, const std::string& directory);
 
 // Adds it to the note on the ranks.
-void tell_groups(std::vector<analyse::Note>& notes, const GroupsPart& part, const std::string& directory);
+void add_groups_note(std::vector<analyse::Note>& notes, const GroupsPart& part, const std::string& directory);
 
 // The answer for the whole job, before that for one of its processes; empty: its groups are not known, or none waits.
 std::string job_sentence(const Diagnosis& report);

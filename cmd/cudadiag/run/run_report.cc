@@ -88,7 +88,7 @@ void RunReport::report_hang(double seconds) {
 
 void RunReport::report_stalls(const supervise::StallNews& news) {
   recording_.read_stalls(news);
-  tell_ended(news);
+  print_ended(news);
   if (news.found.empty()) return;
   diagnose::Diagnosis report = untold();
   diagnose::keep_findings(report, [](const diagnose::Finding& finding) { return finding.stall.has_value(); });
@@ -98,10 +98,10 @@ void RunReport::report_stalls(const supervise::StallNews& news) {
 
 void RunReport::note_stalls(const supervise::StallNews& news) {
   recording_.note_stalls(news);
-  tell_ended(news);
+  print_ended(news);
 }
 
-void RunReport::tell_ended(const supervise::StallNews& news) const {
+void RunReport::print_ended(const supervise::StallNews& news) const {
   if (options_.verbosity == report::Verbosity::quiet) return;
   for (const supervise::StallNews::Ended& ended : news.ended) {
     const auto place = told_stalls_.find(ended.stall);

@@ -40,7 +40,7 @@ class RunReport {
  private:
   // Says once that something could not be stored.
   void tell(const supervise::Stored& stored) const;
-  void tell_ended(const supervise::StallNews& news) const;
+  void print_ended(const supervise::StallNews& news) const;
   // Prints what has not been printed before.
   void tell(diagnose::Diagnosis report);
   bool was_told(const diagnose::Finding& finding) const;
