@@ -28,8 +28,8 @@ STANDING = {  # program -> rule that must say why
 # their lines; the rule that must say why. NCCL 2.24 and later tells of groups.
 PARTED = {
     "missing": ("absence", "none", 4, "AVERAGE", None, "rank-has-not-come"),
-    "other": ("mismatch", "function", 4, "AVERAGE", "EVALUATE", "ranks-call-different-collectives"),
-    "left_out": ("mismatch", "line", 4, "AVERAGE", "BARRIER", "ranks-call-different-collectives"),
+    "other": ("mismatch", "function", 1, "AVERAGE", "EVALUATE", "ranks-call-different-collectives"),
+    "left_out": ("mismatch", "line", 5, "AVERAGE", "BARRIER", "ranks-call-different-collectives"),
     "size": ("mismatch", "count", 4, "AVERAGE", "AVERAGE", "ranks-give-different-data"),
     "well": None,
 }

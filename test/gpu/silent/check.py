@@ -28,7 +28,7 @@ ALWAYS = {"program", "kind", "source", "needs", "gpus"}
 FIELDS = {
     "stream_race": {"item", "pairs", "accesses", "overlap", "remedy", "why"},
     "out_of_bounds": {"item", "launch", "device_line", "allocated", "access", "allocation_bytes", "past_bytes", "why"},
-    "hang": {"stuck", "also", "waits", "seconds", "may_pass", "ranks", "why"},
+    "hang": {"stuck", "also", "waits", "seconds", "may_pass", "may_fail", "ranks", "why"},
     None: {"against", "trap"},
 }
 RIGHT, MISSED, LINES, EXTRA, FALSE_ALARM = "right", "missed", "other lines", "and more", "false alarm"
@@ -188,6 +188,9 @@ def judge(label, report, twin):
     elif label["kind"] == "out_of_bounds":
         said = judge_past(label, ours)
     else:
+        if label["may_fail"] and not ours:
+            ours = [finding for finding in findings if finding["kind"] == "async_error"]
+            return judged(ours, lambda finding: at_mark(label, finding["location"], label["stuck"]))
         said = judge_hang(label, ours, compared_ranks(report))
     return EXTRA if said == RIGHT and len(ours) < len(findings) else said
 

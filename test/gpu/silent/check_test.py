@@ -80,6 +80,14 @@ class Judgement(unittest.TestCase):
         self.assertEqual(said(label, finding, groups={"ranks": [came, absent], "circle": []}), RIGHT)
         self.assertNotEqual(said(label, finding, groups={"ranks": [absent, came | {"rank": 1}], "circle": []}), RIGHT)
 
+    def test_a_hang_that_may_fail_instead_needs_the_same_line(self):
+        label = LABELS["ranks/both_send_first.py"]
+        self.assertEqual(said(label, at("async_error", label, "STUCK")), RIGHT)
+        self.assertEqual(said(label, at("async_error", label, "WAITS")), LINES)
+        self.assertEqual(said(label), MISSED)
+        late = LABELS["ranks/late_rank.py"]
+        self.assertEqual(said(late, at("async_error", late, "STUCK")), MISSED)
+
     def test_ranks_in_a_circle_have_each_come_to_their_own_call(self):
         label = LABELS["ranks/both_receive_first.py"]
         finding = at("hang", label, "STUCK_0")
