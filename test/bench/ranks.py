@@ -61,14 +61,16 @@ def record(machine, ranks):
     return next((machine.folder / "one").glob("*/manifest.json")).parent
 
 
-def write_sparse(file, data):
-    with file.open("wb") as to:
-        for at in range(0, len(data), 4096):
-            page = data[at:at + 4096]
-            if any(page):
-                to.seek(at)
-                to.write(page)
-        to.truncate(len(data))
+def pieces(data):
+    """(offset, bytes) of what is not zero, in whole pages."""
+    found, start = [], None
+    for at in range(0, len(data) + 4096, 4096):
+        if any(data[at:at + 4096]):
+            start = at if start is None else start
+        elif start is not None:
+            found.append((start, data[start:at]))
+            start = None
+    return found
 
 
 def copy(one, folder, ranks):
@@ -76,16 +78,21 @@ def copy(one, folder, ranks):
     group, _ = struct.unpack_from("<QQ", area, REGIONS + 16 * COMMUNICATORS)
     manifest = (one / "manifest.json").read_text()
     pid, = struct.unpack_from("<I", area, PID)
+    named = [found.start() for found in re.finditer(re.escape(RANK), area)]
+    written = pieces(area)
     for rank in range(ranks):
-        data = bytearray(area.replace(RANK, b"%04d" % rank))
-        struct.pack_into("<I", data, PID, 10000 + rank)
-        struct.pack_into("<i", data, group + GROUP_RANK, rank)
-        if rank == ranks // 2:
-            struct.pack_into("<Q", data, group + GROUP_CALLS, 0)
         session = folder / f"{one.name}-{rank:04}"
         (session / "record").mkdir(parents=True)
         (session / "manifest.json").write_text(re.sub(rf"\b{pid}\b", str(10000 + rank), manifest))
-        write_sparse(session / "record" / f"{10000 + rank}.area", data)
+        changes = [(at, b"%04d" % rank) for at in named]
+        changes += [(PID, struct.pack("<I", 10000 + rank)), (group + GROUP_RANK, struct.pack("<i", rank))]
+        if rank == ranks // 2:
+            changes.append((group + GROUP_CALLS, bytes(8)))
+        with (session / "record" / f"{10000 + rank}.area").open("wb") as to:
+            for at, data in written + changes:
+                to.seek(at)
+                to.write(data)
+            to.truncate(len(area))
 
 
 def measure(machine, job):

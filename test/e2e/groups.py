@@ -46,6 +46,14 @@ def healthy_groups_are_silent(machine):
             expect(report["notes"], [], f"notes of {shape}, {fault}")
 
 
+def job_that_hangs_without_its_groups_is_told_of_nccl(machine):
+    machine.environment["SIM_NCCL_FILE"] = str(machine.gpu / "without")
+    machine.run(*program(PROGRAM, "pipeline", "missing"), options=["-o", "without", "--hang-after", "2"])
+    report = machine.report("-o", "without")
+    expect(report["groups"], None, "groups")
+    expect_in("run it again with --nccl", " ".join(report["findings"][0]["fix"]), "what to do")
+
+
 def rank_that_works_on_is_late(machine):
     """It launches kernels of its own for five times the limit; the others wait for it."""
     result, report = _run(machine, "ddp", "busy", "--hang-report", "0.3")

@@ -157,9 +157,9 @@ const std::vector<Rule>& hang_rules() {
        .when = collective,
        .texts = {"a collective of NCCL does not end: often caused by a rank that has not reached it, or that called "
                  "another collective, or the same one with other sizes"},
-       .fix =
-           {"find the rank without this kernel, or with another one: cudadiag ranks compares the sessions of all ranks",
-            "all ranks must call the same collectives in the same order, including those that have no data left"},
+       .fix = {"run it again with --nccl and --hang-after SECONDS, which name the rank, the call and the group",
+               "or find the rank without this kernel: cudadiag ranks compares the sessions of all ranks",
+               "all ranks must call the same collectives in the same order, including those that have no data left"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
       {.id = "kernel-waits-for-peer",
        .sure = Sure::often,
