@@ -62,9 +62,14 @@ DeviceFailure plain(const evidence::RunningKernel& from) {
   return running;
 }
 
+// While the run is reported, the session does not have its last name yet.
+std::filesystem::path folder_of(const session::Session& session, const session::Pass& pass) {
+  return session::present_folder(session.folder) / pass.folder;
+}
+
 WitnessWords debugger_words(const session::Session& session, const session::Pass& pass,
                             const evidence::Testimony& core) {
-  const auto file = session.folder / pass.folder / session::kDebuggerFile;
+  const auto file = folder_of(session, pass) / session::kDebuggerFile;
   const auto witness = evidence::debugger_witness(core.failure, evidence::read_log(file, kDebuggerTextKept),
                                                   session::how_it_failed(pass.debugger->end, pass.debugger->cut_short));
   return {evidence::outcome(witness), evidence::sentences(witness),
@@ -75,7 +80,7 @@ void read_sanitizer(const session::Session& session, const session::Pass& pass, 
   if (!is_plain_name(pass.folder)) return;
   SanitizerTestimony& sanitizer = testimony.sanitizer.emplace();
   sanitizer.kernels = pass.kernels;
-  sanitizer.log = evidence::sanitizer_log(evidence::read_log(session.folder / pass.folder / session::kSanitizerFile));
+  sanitizer.log = evidence::sanitizer_log(evidence::read_log(folder_of(session, pass) / session::kSanitizerFile));
   // It ends as the program does, which fails: only if it has counted nothing does its end say something about it.
   if (sanitizer.log.errors) return;
   sanitizer.failed = session::how_it_failed(pass.end, std::string(word(pass.cut_short)));
@@ -93,10 +98,10 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
   testimony.cut_short = word(pass.cut_short);
   if (!is_plain_name(pass.folder)) return;
   if (pass.dump.empty()) {
-    testimony.unfinished = left_a_dump_unfinished(session.folder / pass.folder / session::kOutputFile);
+    testimony.unfinished = left_a_dump_unfinished(folder_of(session, pass) / session::kOutputFile);
   }
   if (!is_plain_name(pass.dump)) return;
-  const std::filesystem::path path = session::present_folder(session.folder) / pass.folder / pass.dump;
+  const std::filesystem::path path = folder_of(session, pass) / pass.dump;
   testimony.dump = path.string();
   const auto read = evidence::read_core(path);
   if (const auto* unreadable = std::get_if<evidence::Unreadable>(&read)) {
@@ -109,7 +114,7 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
     testimony.failure = plain(*core.failure);
     testimony.failure->dumped = std::make_shared<const evidence::DumpedFailure>(*core.failure);
     constexpr std::size_t kMostCode = 16u << 20;
-    testimony.failure->code = evidence::read_log(session.folder / pass.folder / session::kCodeFile, kMostCode);
+    testimony.failure->code = evidence::read_log(folder_of(session, pass) / session::kCodeFile, kMostCode);
   } else if (!core.running.empty()) {
     for (const evidence::RunningKernel& kernel : core.running) testimony.running.push_back(plain(kernel));
   } else {
@@ -136,7 +141,7 @@ void read_own_dumps(const session::Session& session, DeviceTestimony& testimony)
       if (testimony.failure) testimony.of_first_run.emplace(process.pid, *testimony.failure);
       continue;
     }
-    const auto read = evidence::read_core(session::present_folder(session.folder) / pass.folder / pass.dump);
+    const auto read = evidence::read_core(folder_of(session, pass) / pass.dump);
     const auto* core = std::get_if<evidence::Testimony>(&read);
     if (core != nullptr && core->failure) testimony.of_first_run.emplace(process.pid, plain(*core->failure));
   }
@@ -163,7 +168,7 @@ DeviceTestimony device_testimony(const session::Session& session) {
   for (const session::Pass* pass : reruns) {
     // Without torch.compile other kernels run.
     if (!is_plain_name(pass->folder) || pass->kind == session::PassKind::eager) continue;
-    auto assertions = evidence::read_assertions(session.folder / pass->folder / session::kOutputFile);
+    auto assertions = evidence::read_assertions(folder_of(session, *pass) / session::kOutputFile);
     if (!assertions.empty()) testimony.printed.push_back({pass->folder, std::move(assertions)});
   }
   return testimony;

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "session/session_folders.h"
+
 using namespace cudadiag;
 using namespace cudadiag::symbolize;
 namespace fs = std::filesystem;
@@ -133,4 +135,18 @@ TEST_CASE("the assertions of an earlier rerun, where the device pass printed non
   const DeviceTestimony testimony = device_testimony(recorded.session);
   REQUIRE(testimony.printed.size() == 1);
   CHECK(testimony.printed[0].pass == "confirm");
+}
+
+TEST_CASE("a session that is still being written is read where it is") {
+  Recorded recorded;
+  recorded.add_device("load.nvcudmp.gz", "core.gz", kAssertionLine);
+  const fs::path folder = recorded.session.folder;
+  std::ofstream(folder / "device" / session::kCodeFile) << "LDG.E R0, [R2.64]";
+  const std::string whole = folder.string() + session::kIncomplete;
+  fs::rename(folder, whole);
+  const DeviceTestimony testimony = device_testimony(recorded.session);
+  fs::rename(whole, folder);
+  REQUIRE(testimony.failure);
+  CHECK(testimony.failure->code == "LDG.E R0, [R2.64]");
+  CHECK(testimony.printed.size() == 1);
 }
