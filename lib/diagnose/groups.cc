@@ -228,6 +228,10 @@ std::string what(const GroupsPart& part) {
 
 std::string absence_sentence(const GroupsPart& part, const std::string& directory) {
   const std::vector<const GroupRank*> absent = missing(part);
+  if (absent.empty() && part.unseen.empty()) {
+    return fmt::format("ranks of {} wait in {} {} for one whose calls were not recorded", part.title, part.function,
+                       thousands(part.number));
+  }
   if (absent.empty()) {
     return fmt::format("{} of {} {} not recorded, and the others wait in {} {} for them", unseen_ranks(part),
                        part.title, part.unseen.size() == 1 ? "is" : "are", part.function, thousands(part.number));

@@ -26,6 +26,8 @@ RANK = b"7777"  # as the recorded process has it: four digits, which the copies 
 PID = 16  # offset in an area's header
 REGIONS, COMMUNICATORS = 1024, 14  # offset of the table of regions, and the place of one in it
 GROUP_RANK, GROUP_CALLS = 4, 32  # offsets in an entry of it
+CALLED = 208  # offset in an area's header: how many collectives were called
+OWN = 400  # collectives of the rank's own group
 
 PROGRAM = """
 import ctypes, sys
@@ -87,7 +89,7 @@ def copy(one, folder, ranks):
         changes = [(at, b"%04d" % rank) for at in named]
         changes += [(PID, struct.pack("<I", 10000 + rank)), (group + GROUP_RANK, struct.pack("<i", rank))]
         if rank == ranks // 2:
-            changes.append((group + GROUP_CALLS, bytes(8)))
+            changes += [(group + GROUP_CALLS, bytes(8)), (CALLED, struct.pack("<Q", OWN))]
         with (session / "record" / f"{10000 + rank}.area").open("wb") as to:
             for at, data in written + changes:
                 to.seek(at)
