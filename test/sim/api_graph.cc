@@ -48,7 +48,7 @@ std::vector<CUgraphExec_st::Step> sim::steps_of(CUgraph_st& graph) {
       auto inner = steps_of(*node->child);
       std::move(inner.begin(), inner.end(), std::back_inserter(steps));
     } else if (node->type != CU_GRAPH_NODE_TYPE_EMPTY) {
-      steps.push_back({node, node->op});
+      steps.push_back({node, node->op, node->life});
     }
   }
   return steps;
@@ -127,6 +127,7 @@ SIM_API_STREAM(cuGraphLaunch, _ptsz, context, (CUgraphExec hGraphExec, CUstream 
   CUstream_st* stream = sim::stream_of(hStream, per_thread);
   if (!stream) return CUDA_ERROR_INVALID_HANDLE;
   for (const auto& step : hGraphExec->steps) {
+    if (!step.enabled) continue;
     if (const CUresult result = sim::issue(lock, *stream, step.op); result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;

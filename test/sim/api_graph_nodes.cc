@@ -32,6 +32,18 @@ CUresult set(CUgraphExec exec, CUgraphNode node, Op op) {
   return CUDA_ERROR_INVALID_VALUE;
 }
 
+// As drivers do, it takes a node only of a graph that still exists, and only of three kinds.
+CUgraphExec_st::Step* switchable(CUgraphExec exec, CUgraphNode node) {
+  for (auto& step : exec->steps) {
+    if (step.node != node || step.life.expired()) continue;
+    const CUgraphNodeType type = sim::node_type(step.op);
+    const bool can_be =
+        type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_MEMCPY || type == CU_GRAPH_NODE_TYPE_MEMSET;
+    return can_be ? &step : nullptr;
+  }
+  return nullptr;
+}
+
 CUgraphNode add(CUgraph graph, Op op, const CUgraphNode* dependencies, std::size_t count) {
   return sim::add_node(*graph, std::move(op), {dependencies, dependencies + count});
 }
@@ -226,6 +238,24 @@ SIM_API(cuGraphEventRecordNodeGetEvent, driver, (CUgraphNode hNode, CUevent* eve
 SIM_API(cuGraphEventWaitNodeGetEvent, driver, (CUgraphNode hNode, CUevent* event_out), (hNode, event_out)) {
   if (hNode->type != CU_GRAPH_NODE_TYPE_WAIT_EVENT) return CUDA_ERROR_INVALID_VALUE;
   *event_out = static_cast<CUevent>(hNode->op.data);
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphNodeSetEnabled, context, (CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled),
+        (hGraphExec, hNode, isEnabled)) {
+  Gpu::Lock lock(Gpu::instance().mutex);
+  auto* step = switchable(hGraphExec, hNode);
+  if (!step) return CUDA_ERROR_INVALID_VALUE;
+  step->enabled = isEnabled != 0;
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphNodeGetEnabled, context, (CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int* isEnabled),
+        (hGraphExec, hNode, isEnabled)) {
+  Gpu::Lock lock(Gpu::instance().mutex);
+  const auto* step = switchable(hGraphExec, hNode);
+  if (!step) return CUDA_ERROR_INVALID_VALUE;
+  *isEnabled = step->enabled;
   return CUDA_SUCCESS;
 }
 

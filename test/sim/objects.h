@@ -144,8 +144,9 @@ struct CUgraphNode_st {
   sim::Op op;
   std::vector<CUgraphNode> dependencies;
   CUgraph graph = nullptr;
-  std::shared_ptr<CUgraph_st> child;  // of a conditional node its body, which always runs
-  CUgraph body = nullptr;             // what the caller is given a pointer to
+  std::shared_ptr<CUgraph_st> child;                      // of a conditional node its body, which always runs
+  CUgraph body = nullptr;                                 // what the caller is given a pointer to
+  std::shared_ptr<void> life = std::make_shared<char>();  // ends with the node
 };
 
 struct CUgraph_st {
@@ -157,6 +158,8 @@ struct CUgraphExec_st {
   struct Step {
     CUgraphNode node;  // of the graph that it was made from; may be gone
     sim::Op op;
+    std::weak_ptr<void> life{};  // of the node
+    bool enabled = true;
   };
   std::uint32_t id = 0;
   std::vector<Step> steps;
