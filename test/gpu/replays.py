@@ -2,7 +2,7 @@
 """Saves the failing launch of every failing kernel in cases.py, makes it again alone, and compares with the program.
 
 Needs a machine with an NVIDIA GPU and the built tree; compute-sanitizer for --memcheck. Without a GPU it says so and
-counts nothing. For each case: was the launch saved; does it reproduce alone, how often, with the same error and
+counts nothing. Kernels are those of launches and of nodes of graphs. For each case: was the launch saved; does it reproduce alone, how often, with the same error and
 instruction; with --memcheck, does memcheck on the replay say of the first access what memcheck on the whole program says,
 and how long did both take. Cases that the hardware decides, and races, are counted apart.
 """
@@ -20,6 +20,8 @@ import run as suite
 from cases import CASES
 from compare import ASYNCHRONOUS
 
+# Failing nodes that cannot be saved.
+NOT_SAVED = {"graph_conditional": "the node lies in a conditional node, which cannot be switched off"}
 FIRST = re.compile(r"Invalid \S+ (\S+) of size (\d+)")
 SPACE = re.compile(r"(\d+) bytes (after|before) the nearest allocation at \S+ of size (\d+)")
 
@@ -57,6 +59,8 @@ class Replays:
             return {"case": case.name, "problem": "it did not fail"}
         operation = (finding["launch"] or {}).get("operation")
         result = {"case": case.name, "operation": operation, "code": finding["error"]["code"], "decided": case.hardware_decides,
+                  "node": (finding["launch"] or {}).get("graph_node"),
+                  "notes": [note for note in map(str, report.get("notes", [])) if "graph" in note or "launch" in note],
                   "saved": bool(finding["alone"]), "alone": finding["alone"], "said": ended.err[-1500:]}
         if not finding["alone"]:
             return result
@@ -93,7 +97,7 @@ def outcome(result):
     if "problem" in result:
         return result["problem"][:100]
     if not result["saved"]:
-        return f"not saved, {result['operation']}"
+        return f"not saved, {result['operation']}{' of a graph' if result['node'] else ''}; {result['notes']}"
     return f"{result['alone']['text']}, {result['seconds']:.1f} s"
 
 
@@ -118,6 +122,15 @@ def summarise(results):
     placed = [result for result in saved if result["replay"].get("memory", {}).get("placed") ==
               result["replay"].get("memory", {}).get("blocks")]
     print(f"saved: {len(saved)} of {len(kernels)} failing kernels ({len(run) - len(kernels)} failures of other operations)")
+    nodes = [result for result in kernels if result["node"]]
+    wanted = [result for result in nodes if result["case"] not in NOT_SAVED]
+    got = [result for result in wanted if result["saved"]]
+    alone_nodes = [result for result in got if result["alone"]["as_it_did"] > 0]
+    print(f"nodes of graphs: saved {len(got)} of {len(wanted)} that can be, {len(alone_nodes)} reproduce alone; "
+          f"{len(nodes) - len(wanted)} cannot be saved")
+    for result in nodes:
+        if result["saved"] == (result["case"] in NOT_SAVED):
+            print(f"not as expected {result['case']}: node {result['node']}, {outcome(result)}")
     print(f"reproduces alone: {len(alone)} of {len(steady)} that fail every time; with another error or instruction: {len(other)}")
     print(f"all blocks at their old addresses: {len(placed)} of {len(saved)}")
     times = sorted(result["seconds"] for result in saved)
