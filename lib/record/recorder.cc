@@ -96,7 +96,13 @@ void Recorder::start_saving() {
   const LaunchSaver::Rooms rooms = {area_, interner_, driver_, memory_.allocations(), layouts_};
   LaunchSaver* saver = LaunchSaver::make(rooms, options_.folder, std::uint64_t{options_.record.save_limit} << 20);
   if (saver == nullptr) return interner_.note("launch-not-saved", "its memory or its folder could not be made");
-  operations_.save_by(*saver);
+  NodeSaver* nodes = nullptr;
+  if (!window_.nodes().empty()) {
+    nodes = NodeSaver::make({driver_, saver->api(), interner_, layouts_, window_.nodes()}, *saver);
+    if (nodes == nullptr) return interner_.note("launch-not-saved", "there was no memory to follow graphs in");
+    graphs_.save_by(nodes->graphs());
+  }
+  operations_.save_by(*saver, nodes);
 }
 
 ThreadState* Recorder::acquire_thread() {

@@ -17,6 +17,7 @@ struct alignas(64) ThisThread {
   bool quiet;                // the Python hook's own calls into CUDA: not recorded either
   bool hooked;               // inside an operator that the Python hook took values of (python_hook.h)
   bool explained;            // by the driver: the present call (driver_log.h)
+  bool withheld;             // the call that begins is not made: the program gets a success (followed_graphs.h)
   const char* runtime_call;  // the runtime call around the current driver call; null: none
   std::uint64_t runtime_error;    // serial of the error recorded inside that runtime call; 0: none
   std::uint64_t entered;          // ticks at ENTER of its call on memory, if it has no ring

@@ -117,6 +117,101 @@ def program_that_does_not_fail_leaves_no_launch(machine):
     expect(machine.report()["findings"][0]["alone"], None, "alone")
 
 
+# ---- nodes of graphs
+
+
+def _saved_node(machine, mode, mark="TRUE LINE"):
+    """The folder of the node's launch; None: it was not saved. And what bisect printed."""
+    machine.run(machine.build / "targets/saved_node", mode)
+    result = expect_success(_bisect(machine))
+    (finding,) = machine.report()["findings"]
+    location = finding["location"]
+    expect((location["file"], location["line"]), marked_line("saved_node", mark), "true line")
+    return pathlib.Path(finding["alone"]["folder"]) if finding["alone"] else None, finding, result
+
+
+def _word(folder, launch, size, offset, length=4):
+    block = next(block for block in launch["memory"] if block["bytes"] == size)
+    return int.from_bytes(_contents(folder, block)[offset:offset + length], "little")
+
+
+def _expect_saved_before_it_ran(folder, launch):
+    expect((launch["kernel"]["mangled"], launch["failure"]["code"]), ("sim_store_through", 700), "launch")
+    expect(_word(folder, launch, 8192, 0), 0x10, "the pointer that the first kernel made bad")
+    words = tuple(_word(folder, launch, 4096, 4 * word) for word in range(4))
+    expect(words, (13, 13, 22, 44), "each kernel before it has run once, and the one after it has not")
+
+
+def node_of_a_graph_is_saved_after_what_it_depends_on(machine):
+    folder, finding, result = _saved_node(machine, "captured")
+    expect(finding["launch"]["graph_node"], {"index": 4, "of": 5, "replay": 3}, "node")
+    expect(finding["alone"]["text"], "reproduces alone: 20 of 20", "alone")
+    expect_in("Alone   reproduces alone: 20 of 20", result.stdout, "text of bisect")
+    launch = _launch(folder)
+    _expect_saved_before_it_ran(folder, launch)
+    expect(launch["failure"]["location"]["line"], marked_line("saved_node", "TRUE LINE")[1], "line")
+    expect(launch["grid"] + launch["block"], [1, 1, 1, 32, 1, 1], "grid and block")
+    expect(_replayed(machine, folder)["outcome"], "fails as it did", "replay")
+
+
+def node_of_a_child_graph_is_saved(machine):
+    folder, finding, _ = _saved_node(machine, "child")
+    expect(finding["launch"]["graph_node"], {"index": 6, "of": 7, "replay": 3}, "node")
+    _expect_saved_before_it_ran(folder, _launch(folder))
+
+
+def node_that_depends_on_nothing_is_saved_whatever_else_its_graph_has(machine):
+    folder, finding, _ = _saved_node(machine, "root")
+    expect(finding["alone"]["text"], "reproduces alone: 20 of 20", "alone")
+    expect(_word(folder, _launch(folder), 8192, 0), 0x10, "the pointer in its table")
+
+
+def node_that_was_given_other_parameters_is_saved_with_these(machine):
+    folder, finding, _ = _saved_node(machine, "changed", "TRUE LINE changed")
+    expect(finding["alone"]["text"], "reproduces alone: 20 of 20", "alone")
+    launch = _launch(folder)
+    table = next(block for block in launch["memory"] if block["bytes"] == 16384)
+    expect(launch["parameters"][0]["bytes"], int(table["address"], 16).to_bytes(8, "little").hex(), "its table")
+
+
+def node_of_an_updated_graph_is_saved_as_it_is_since(machine):
+    folder, finding, _ = _saved_node(machine, "updated")
+    expect(finding["alone"]["text"], "reproduces alone: 20 of 20", "alone")
+    launch = _launch(folder)
+    table = next(block for block in launch["memory"] if block["bytes"] == 16384)
+    expect(launch["parameters"][0]["bytes"], int(table["address"], 16).to_bytes(8, "little").hex(), "its table")
+
+
+def graph_with_a_host_function_is_not_launched_in_parts(machine):
+    folder, _, result = _saved_node(machine, "host")
+    expect(folder, None, "folder")
+    expect_in("no launch was saved", result.stderr, "message")
+    expect_in("cannot be run apart from the graph's host functions", str(machine.report()["notes"]), "why")
+
+
+def driver_that_switches_no_node_off_leaves_nothing_saved(machine):
+    machine.plan("fail api=cuGraphNodeSetEnabled nth=every code=801")
+    folder, _, _ = _saved_node(machine, "captured")
+    expect(folder, None, "folder")
+    expect_in("the driver does not switch off", str(machine.report()["notes"]), "why")
+
+
+def _output_of_saving(machine):
+    """What the program printed in the rerun that saves."""
+    (folder,) = (machine.state / "cudadiag" / machine.sessions()[-1]).glob("launch*")
+    return (folder / "output.txt").read_text()
+
+
+def graph_launched_in_two_parts_runs_each_node_once(machine):
+    for mode in ("good", "off"):
+        machine.plan("fault kernel=sim_store_through nth=3 run=1-2")
+        machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.folder / mode)
+        machine.run(machine.build / "targets/saved_node", mode)
+        result = machine.cudadiag("bisect", "--no-device-pass", "--save-launch", timeout=100)
+        expect_in("no launch was saved", result.stderr, "message")
+        expect_in("each kernel ran once", _output_of_saving(machine), "the program's words in the rerun that saves")
+
+
 # ---- replaying
 
 

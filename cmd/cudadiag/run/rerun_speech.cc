@@ -201,7 +201,9 @@ void RerunSpeech::cannot(const RerunProblem& problem) {
           "passes "
           "and compiled code");
     case Kind::no_launch_saved:
-      return say("no launch was saved: that takes a kernel outside of CUDA graphs, alone on the GPU in a rerun");
+      return say(
+          "no launch was saved: that takes a kernel, alone on the GPU in a rerun; the report's notes say what kept a "
+          "node of a graph from being saved");
     case Kind::replay_not_started:
       return say("the replay could not be started: " + problem.failure.what);
   }

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
+#include <vector>
 
 #include "analyse/forward_launches.h"
 #include "analyse/site_keys.h"
 #include "session/property.h"
+#include "wire/graph_node.h"
 #include "wire/rerun/window.h"
 
 namespace cudadiag::analyse {
@@ -60,6 +63,37 @@ std::uint32_t first_saved(const Candidate& candidate) {
   return ordinal > kSlackOfLaunch ? ordinal - kSlackOfLaunch : 1;
 }
 
+// Nodes of graphs, the likeliest first.
+class Nodes {
+ public:
+  void add(const Candidate& candidate, const session::ProcessRecord& record) {
+    // Only one of its line can be saved before it runs, and others would run with it.
+    if (candidate.node == nullptr || candidate.node->type != wire::graph_node::kKernel || candidate.nodes != 1) return;
+    const auto* kernel = session::by_id(record.functions, candidate.node->function);
+    const Key key = kernel == nullptr ? 0 : wire::site_key::of_function(*kernel);
+    const Place place = {candidate.node_index, candidate.nodes_of_graph, key};
+    const auto known =
+        std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& node) { return node.first == place; });
+    if (known != nodes_.end()) {
+      known->second = std::min(known->second, first_saved(candidate));
+    } else if (nodes_.size() < wire::window::kMostNodes) {
+      nodes_.emplace_back(place, first_saved(candidate));
+    }
+  }
+  std::string text() const {
+    std::string text;
+    for (const auto& [place, from] : nodes_) {
+      const auto& [index, count, key] = place;
+      text += fmt::format("{}node={}/{}/{:x}@{}", text.empty() ? "" : ",", index, count, key, from);
+    }
+    return text;
+  }
+
+ private:
+  using Place = std::tuple<std::uint32_t, std::uint32_t, Key>;  // number of the node, nodes of its graph, kernel
+  std::vector<std::pair<Place, std::uint32_t>> nodes_;
+};
+
 // How often a call of backward() came to the operation's site, at most: the forward pass of the one that fails lies so
 // many of its calls before it. 0: it is no backward kernel.
 std::uint32_t calls_of_backward(const session::ProcessRecord& record, const session::Operation& operation) {
@@ -107,14 +141,18 @@ RerunWindow rerun_window(const Analysis& analysis, Reach reach) {
 
 RerunWindow launch_window(const Analysis& analysis) {
   Keys keys;
+  Nodes nodes;
   for (const Failure& failure : analysis.failures) {
     if (!is_asynchronous(failure.kind)) continue;
     const SiteKeys sites(failure.process->record);
     for (const Candidate& candidate : failure.candidates) {
       keys.add(sites.of_kernel(candidate.operation->site), first_saved(candidate));
+      nodes.add(candidate, failure.process->record);
     }
   }
-  return {keys.text(), "the failing kernel, to save its launch"};
+  std::string text = keys.text();
+  if (!text.empty() && !nodes.text().empty()) text += ',';
+  return {text + nodes.text(), "the failing kernel, to save its launch"};
 }
 
 RerunWindow window_of_sites(const session::Session& session,

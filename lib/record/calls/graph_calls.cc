@@ -72,6 +72,9 @@ GraphCall decode_graph_call(std::uint32_t id, const void* parameters) {
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecDestroy:
       call = read<cuGraphExecDestroy_params>(parameters);
       break;
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphDestroy:
+      call = read<cuGraphDestroy_params>(parameters);
+      break;
     default:
       break;
   }

@@ -16,6 +16,7 @@ struct GraphCall {
     set_node,     // one node of `exec` gets other parameters
     switch_node,  // it is switched on or off
     destroy,      // `exec` is gone
+    destroy_graph,
   };
   What what = What::none;
   CUgraph graph = nullptr;
@@ -65,6 +66,8 @@ constexpr GraphCall::What graph_call(std::uint32_t id) {
       return GraphCall::What::switch_node;
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecDestroy:
       return GraphCall::What::destroy;
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphDestroy:
+      return GraphCall::What::destroy_graph;
     default:
       return GraphCall::What::none;
   }

@@ -1,5 +1,8 @@
 #include "record/graphs/graph_recorder.h"
 
+#include "record/saving/followed_graphs.h"
+#include "record/this_thread.h"
+
 namespace cudadiag::record {
 
 namespace operation = wire::operation;
@@ -18,6 +21,7 @@ void GraphRecorder::enter(ThreadState& thread, std::uint32_t id, const CUpti_Cal
   const GraphCall call = decode_graph_call(id, data.functionParams);
   // Before the call: after it the handle may be another graph's.
   if (call.what == What::destroy) graphs_.destroyed(call.exec);
+  if (followed_ != nullptr) before_end(call);
   thread.adds_nodes = call.what == What::add_node;
   if (call.what == What::add_node || call.what == What::instantiate || call.what == What::set_node) {
     const SiteFinder::Place at = sites_->place(thread, id, Kind::graph, 0, frame);
@@ -42,11 +46,17 @@ void GraphRecorder::leave(ThreadState& thread, std::uint32_t id, const CUpti_Cal
     if (call.what == What::update) graphs_.updated(call);
     if (call.conditional != nullptr) graphs_.conditional_made(call);
     if (call.what == What::set_node || call.what == What::switch_node) graphs_.node_set(call, thread.graph_site);
+    if (followed_ != nullptr) followed_->node_set(call);
     if (races_ != nullptr) record_race_effects(thread, call);
   }
   thread.markers = {};
   thread.graph_site = 0;
   thread.adds_nodes = false;
+}
+
+void GraphRecorder::before_end(const GraphCall& call) {
+  if (call.what == What::destroy) followed_->exec_destroyed(call.exec);
+  if (call.what == What::destroy_graph && followed_->keeps(call.graph)) t_this.withheld = true;
 }
 
 void GraphRecorder::record_race_effects(ThreadState& thread, const GraphCall& call) {
@@ -88,6 +98,9 @@ void GraphRecorder::node(const ThreadState* thread, std::uint32_t id, const CUpt
 void GraphRecorder::forget(std::uint32_t id, const CUpti_CallbackData& data) {
   const GraphCall call = decode_graph_call(id, data.functionParams);
   if (call.what != What::none && call.exec != nullptr) graphs_.destroyed(call.exec);
+  if (followed_ == nullptr) return;
+  if (call.exec != nullptr) followed_->exec_destroyed(call.exec);
+  before_end(call);
 }
 
 StalePointer GraphRecorder::write_replay(std::byte* record, const OpenOperation& open, CUgraphExec graph) {

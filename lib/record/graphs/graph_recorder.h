@@ -31,6 +31,11 @@ class GraphRecorder {
     exclusive_wait_ = &alone;
   }
   void record_races(RaceRecords& races) { races_ = &races; }
+  // In a rerun that saves a node of a graph.
+  void save_by(FollowedGraphs& followed) {
+    followed_ = &followed;
+    graphs_.save_by(followed);
+  }
 
   void enter(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
   void leave(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, bool ok);
@@ -47,13 +52,15 @@ class GraphRecorder {
                                                          CUgraphExec graph);
 
  private:
+  void before_end(const GraphCall& call);
   void record_race_effects(ThreadState& thread, const GraphCall& call);
 
   Interner* interner_ = nullptr;
   SiteFinder* sites_ = nullptr;
   const Window* window_ = nullptr;
   const ExclusiveWait* exclusive_wait_ = nullptr;
-  RaceRecords* races_ = nullptr;  // null: races are not looked for
+  RaceRecords* races_ = nullptr;        // null: races are not looked for
+  FollowedGraphs* followed_ = nullptr;  // null: no node is saved
   GraphMarkers markers_;
   Graphs graphs_;
 };

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "record/saving/followed_graphs.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {
@@ -81,12 +82,13 @@ std::uint32_t Graphs::site_of(CUgraphNode node) {
 
 // ---- executable graphs
 
-Graphs::Made Graphs::describe(CUgraph graph, std::uint32_t site) {
+Graphs::Made Graphs::describe(const GraphCall& call, std::uint32_t site) {
   GraphDescription description(*driver_);
-  if (graph == nullptr || !description.read(graph, *interner_, &conditionals_)) {
+  if (call.graph == nullptr || !description.read(call.graph, *interner_, &conditionals_)) {
     area_->count(wire::area::kDroppedGraphs);
     return {};
   }
+  if (followed_ != nullptr) followed_->described(call, description);
   for (std::size_t node = 0; node < description.size(); ++node) {
     wire::store(description.record(node), intern::kNodeSite, site_of(description.handle(node)));
   }
@@ -143,7 +145,7 @@ void Graphs::take(Exec& exec, const Made& made) {
 
 void Graphs::instantiated(const GraphCall& call, std::uint32_t site, GraphWords words) {
   if (call.made == nullptr || *call.made == nullptr) return;
-  const Made made = describe(call.graph, site);
+  const Made made = describe(call, site);
   const LockGuard lock(mutex_);
   Exec& exec = execs_.place(key_of(*call.made), ++stamp_);
   exec.site = site;
@@ -157,7 +159,7 @@ void Graphs::updated(const GraphCall& call) {
     const LockGuard lock(mutex_);
     if (const Exec* known = execs_.find(key_of(call.exec))) site = known->site;
   }
-  const Made made = describe(call.graph, site);
+  const Made made = describe(call, site);
   const LockGuard lock(mutex_);
   if (Exec* known = execs_.find(key_of(call.exec))) {
     take(*known, made);

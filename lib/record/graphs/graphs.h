@@ -32,9 +32,12 @@ struct GraphReplay {
   StalePointer stale{};       // the first; reported once for an executable graph
 };
 
+class FollowedGraphs;
+
 class Graphs {
  public:
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, const Allocations& allocations);
+  void save_by(FollowedGraphs& followed) { followed_ = &followed; }
 
   // Nodes' handles are used again: the latest news holds.
   void node_created(CUgraphNode node, std::uint32_t site);
@@ -100,7 +103,8 @@ class Graphs {
     std::uint32_t graph = 0, nodes = 0, pointers = 0;
     std::uint64_t first_node = 0, first_pointer = 0, ends = 0;
   };
-  Made describe(CUgraph graph, std::uint32_t site);
+  // `call`: that has made or updated it.
+  Made describe(const GraphCall& call, std::uint32_t site);
   void keep(GraphDescription& description, std::span<const GraphPointer> pointers, Made& made);
   static void take(Exec& exec, const Made& made);
   StalePointer stale_pointer(Exec& exec);
@@ -115,6 +119,7 @@ class Graphs {
   AreaMap* area_ = nullptr;
   Interner* interner_ = nullptr;
   const DriverApi* driver_ = nullptr;
+  FollowedGraphs* followed_ = nullptr;  // null: no node is saved
   Mutex mutex_;
   std::uint32_t stamp_ = 0;
   Table<Node, 16384> nodes_;

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "record/this_thread.h"
 
@@ -35,6 +36,8 @@ class Passage {
 
   // ENTER. `parameters` are CUPTI's structure of the call.
   [[gnu::hot, gnu::noinline]] Passage(CUpti_CallbackDomain domain, std::uint32_t call, const void* parameters);
+  // Whether the recorder wants the call not to be made, as only a rerun does.
+  static bool is_withheld() { return std::exchange(t_this.withheld, false); }
   // EXIT. `result`, a CUresult or a cudaError_t, is what the program gets.
   [[gnu::hot, gnu::noinline]] std::uint32_t leave(std::uint32_t result);
   Passage(const Passage&) = delete;

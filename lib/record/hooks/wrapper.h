@@ -12,6 +12,10 @@ namespace cudadiag::record {
 // Stands for the arguments of a call that has none in CUPTI's structures.
 struct NoParameters {};
 
+// No other wrapper looks.
+template <CUpti_CallbackDomain kDomain, std::uint32_t kCall>
+constexpr bool kMayBeWithheld = kDomain == CUPTI_CB_DOMAIN_DRIVER_API&& kCall == CUPTI_DRIVER_TRACE_CBID_cuGraphDestroy;
+
 template <CUpti_CallbackDomain kDomain, std::uint32_t kCall, typename Parameters, typename Function>
 struct Wrapper;
 
@@ -37,6 +41,9 @@ struct Wrapper<kDomain, kCall, Parameters, Result (*)(Arguments...)> {
     // CUPTI's structures have the arguments in their order.
     Parameters parameters{arguments...};
     Passage passage(kDomain, kCall, &parameters);
+    if constexpr (kMayBeWithheld<kDomain, kCall>) {
+      if (Passage::is_withheld()) return static_cast<Result>(passage.leave(0));
+    }
     return static_cast<Result>(passage.leave(function(arguments...)));
   }
 };

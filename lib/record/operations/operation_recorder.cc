@@ -59,11 +59,10 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
   if (operation::can_stand(rule.kind)) [[likely]]
     site = sites_.enter(thread, id, rule.kind, call.function, data.symbolName, frame);
   open.site = site.site;
-  // A wait never gets the GPU to itself: the work that it waits for could not be issued meanwhile.
   if (exclusive_wait_.on()) [[unlikely]]
-    take_turn(thread, site.armed && operation::can_fault(rule.kind));
+    take_turn(thread, rule, call, site);
   if ((open.flags & operation::kAlone) != 0) [[unlikely]] {
-    keep_suspect(id, rule, call, data);
+    keep_suspect(thread, id, rule, call, data);
   }
 
   const bool young = site.ordinal > 0 && site.ordinal <= kDenseOperations;
@@ -89,11 +88,14 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
 }
 
 // Everything issued before it has finished, and nothing else is issued until it has, too.
-void OperationRecorder::keep_suspect(std::uint32_t id, const CallRule& rule, const Call& call,
-                                     const CUpti_CallbackData& data) {
+void OperationRecorder::keep_suspect(const ThreadState& thread, std::uint32_t id, const CallRule& rule,
+                                     const Call& call, const CUpti_CallbackData& data) {
   if (rule.kind != Kind::kernel) {
     arguments_.forget();
     if (saver_ != nullptr) saver_->passed();
+    if (nodes_ != nullptr && rule.kind == Kind::graph) {
+      nodes_->save(reinterpret_cast<CUgraphExec>(call.argument), streams_.handle(thread.open.stream), exclusive_wait_);
+    }
     return;
   }
   arguments_.read(call);
@@ -122,8 +124,12 @@ bool OperationRecorder::mark(ThreadState& thread) {
   return marked;
 }
 
-void OperationRecorder::take_turn(ThreadState& thread, bool armed) {
+void OperationRecorder::take_turn(ThreadState& thread, const CallRule& rule, const Call& call, const SiteCall& site) {
   OpenOperation& open = thread.open;
+  const bool has_suspect = nodes_ != nullptr && rule.kind == Kind::graph &&
+                           nodes_->wants(reinterpret_cast<CUgraphExec>(call.argument), site.ordinal);
+  // A wait never gets the GPU to itself: the work that it waits for could not be issued meanwhile.
+  const bool armed = has_suspect || (site.armed && operation::can_fault(rule.kind));
   const bool can_wait = open.stream != Streams::kNone && (open.flags & operation::kCaptured) == 0;
   if (armed && can_wait && exclusive_wait_.begin(thread)) {
     open.flags |= operation::kAlone;

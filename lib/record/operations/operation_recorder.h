@@ -27,6 +27,7 @@
 #include "record/python/autograd.h"
 #include "record/rerun/exclusive_wait.h"
 #include "record/saving/launch_saver.h"
+#include "record/saving/node_saver.h"
 #include "wire/record_options.h"
 
 namespace cudadiag::record {
@@ -52,10 +53,11 @@ class OperationRecorder {
     blocking_ = &blocking;
   }
 
-  // In a rerun: saves the launches that are waited for alone.
-  void save_by(LaunchSaver& saver) {
+  // In a rerun: saves the launches that are waited for alone. `nodes`: null if none is of a graph.
+  void save_by(LaunchSaver& saver, NodeSaver* nodes) {
     saver_ = &saver;
-    exclusive_wait_.save_by(saver);
+    nodes_ = nodes;
+    exclusive_wait_.save_by(saver, nodes);
   }
 
   [[gnu::hot]] void enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
@@ -87,9 +89,10 @@ class OperationRecorder {
   [[gnu::hot]] bool is_due(const ThreadState& thread, std::uint32_t site_ordinal) const;
   // False: no marker was queued after this operation.
   [[gnu::noinline]] bool mark(ThreadState& thread);
-  [[gnu::cold, gnu::noinline]] void take_turn(ThreadState& thread, bool armed);
-  [[gnu::cold, gnu::noinline]] void keep_suspect(std::uint32_t id, const CallRule& rule, const Call& call,
-                                                 const CUpti_CallbackData& data);
+  [[gnu::cold, gnu::noinline]] void take_turn(ThreadState& thread, const CallRule& rule, const Call& call,
+                                              const SiteCall& site);
+  [[gnu::cold, gnu::noinline]] void keep_suspect(const ThreadState& thread, std::uint32_t id, const CallRule& rule,
+                                                 const Call& call, const CUpti_CallbackData& data);
   [[gnu::cold, gnu::noinline]] void meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data);
   [[gnu::hot]] void write(ThreadState& thread, const CallRule& rule, const Call& call, std::uint32_t site_ordinal);
 
@@ -109,6 +112,7 @@ class OperationRecorder {
   Interner* interner_ = nullptr;
   LaunchArguments arguments_;
   LaunchSaver* saver_ = nullptr;  // null: no launch is saved
+  NodeSaver* nodes_ = nullptr;    // null: no node of a graph is
 };
 
 }  // namespace cudadiag::record

@@ -79,7 +79,10 @@ void ExclusiveWait::pass(ThreadState& thread) {
 
 void ExclusiveWait::end_turn(ThreadState& thread) {
   if (thread.turn == Turn::passing) passing_.fetch_sub(1);
-  if (thread.turn == Turn::alone) closed_.store(false);
+  if (thread.turn == Turn::alone) {
+    if (nodes_ != nullptr) nodes_->restore();
+    closed_.store(false);
+  }
   thread.turn = Turn::none;
 }
 
@@ -137,6 +140,16 @@ CUresult ExclusiveWait::wait_for(const Wait& wait, std::uint64_t deadline) {
     if (result != CUDA_SUCCESS) pause(polls);
   }
   return CUDA_SUCCESS;
+}
+
+CUresult ExclusiveWait::finish(CUstream stream) const {
+  std::uint32_t polls = 0;
+  const std::uint64_t deadline = nanoseconds(CLOCK_MONOTONIC) + patience_;
+  for (;;) {
+    const CUresult result = driver_->stream_query(stream);
+    if (result != CUDA_ERROR_NOT_READY || expired(deadline)) return result;
+    pause(polls);
+  }
 }
 
 CUresult ExclusiveWait::drain(const ThreadState& thread, std::uint64_t deadline, std::uint32_t& failed_stream) {

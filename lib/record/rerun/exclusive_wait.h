@@ -21,6 +21,7 @@
 #include "record/output/area_map.h"
 #include "record/output/interner.h"
 #include "record/saving/launch_saver.h"
+#include "record/saving/node_saver.h"
 
 namespace cudadiag::record {
 
@@ -30,8 +31,8 @@ class ExclusiveWait {
               LaunchArguments& arguments);
   // `patience` in milliseconds, for one operation.
   void start(std::uint32_t patience);
-  // Told when the operation that is alone has failed.
-  void save_by(LaunchSaver& saver) { saver_ = &saver; }
+  // `saver` learns when the operation that is alone has failed; `nodes`, which may be null, when its call has returned.
+  void save_by(LaunchSaver& saver, NodeSaver* nodes) { saver_ = &saver, nodes_ = nodes; }
   bool on() const { return on_.load(std::memory_order_relaxed); }
 
   // ENTER of a call that issues work or begins a capture: waits while another thread's operation is alone.
@@ -40,6 +41,8 @@ class ExclusiveWait {
   bool begin(ThreadState& thread);
   // EXIT of the same call, if it queued the operation: waits for it. False: it was not alone to its end.
   bool wait(ThreadState& thread);
+  // For work of ours on the stream, by the thread that is alone: CUDA_ERROR_NOT_READY if it takes too long.
+  CUresult finish(CUstream stream) const;
   // EXIT of every call that passed or began.
   void leave(ThreadState& thread) {
     if (thread.turn != Turn::none) [[unlikely]]
@@ -65,6 +68,7 @@ class ExclusiveWait {
   LaunchArguments* arguments_ = nullptr;
   AreaMap* area_ = nullptr;
   LaunchSaver* saver_ = nullptr;
+  NodeSaver* nodes_ = nullptr;
   std::uint64_t patience_ = 0;  // ns
   std::atomic<bool> noted_capture_ = false;
   std::atomic<std::uint32_t> passing_ = 0;  // threads inside a call that issues work

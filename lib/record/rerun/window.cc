@@ -10,12 +10,16 @@ bool Window::read(std::string_view text) {
     if (used_ == entries_.size()) whole = false;
     if (whole) entries_[used_++] = {key, std::max(from, 1u), from == 0};
   };
+  const auto add_node = [&](const wire::window::Node& node) {
+    if (nodes_used_ == nodes_.size()) whole = false;
+    if (whole) nodes_[nodes_used_++] = node;
+  };
   const bool readable = wire::window::parse(
-      text, add_key, [&] { all_ = true; }, [&](std::uint32_t patience) { patience_ = patience; },
+      text, add_key, add_node, [&] { all_ = true; }, [&](std::uint32_t patience) { patience_ = patience; },
       [&](std::uint32_t calls) { near_ = calls; });
   if (readable && whole) return true;
   all_ = false;
-  used_ = 0;
+  used_ = nodes_used_ = 0;
   return false;
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "wire/rerun/site_key.h"
@@ -17,7 +18,7 @@ class Window {
   // False: the text is not valid, and nothing is waited for.
   bool read(std::string_view text);
 
-  bool empty() const { return !all_ && used_ == 0; }
+  bool empty() const { return !all_ && used_ == 0 && nodes_used_ == 0; }
   // Whether some first call of a site is waited for, or nearly.
   bool from_the_start() const;
   std::uint32_t patience() const { return patience_; }  // ms
@@ -25,6 +26,8 @@ class Window {
   std::uint32_t near() const { return near_; }
   // From which call of a site on its operations are waited for; kNever.
   std::uint32_t armed_from(wire::site_key::Key site, wire::site_key::Key function) const;
+  // Nodes of graphs that are saved before they run, the likeliest first.
+  std::span<const wire::window::Node> nodes() const { return {nodes_.data(), nodes_used_}; }
 
  private:
   struct Entry {
@@ -36,6 +39,8 @@ class Window {
   std::uint32_t patience_ = wire::window::kDefaultPatience, near_ = wire::window::kDefaultNear;
   std::size_t used_ = 0;
   std::array<Entry, wire::window::kMostKeys> entries_;
+  std::size_t nodes_used_ = 0;
+  std::array<wire::window::Node, wire::window::kMostNodes> nodes_;
 };
 
 }  // namespace cudadiag::record

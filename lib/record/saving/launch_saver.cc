@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,8 @@
 #include <utility>
 
 #include "record/output/unrecorded.h"
+#include "record/saving/description_records.h"
+#include "record/saving/followed_graphs.h"
 #include "record/saving/global_names.h"
 #include "record/scratch.h"
 #include "record/uncancelled.h"
@@ -33,58 +34,6 @@ namespace {
 template <std::size_t kSize>
 using Bytes = std::array<std::byte, kSize>;
 
-bool write_all(int file, const void* data, std::size_t size) {
-  const auto* bytes = static_cast<const std::byte*>(data);
-  while (size > 0) {
-    const ssize_t written = write(file, bytes, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes += written;
-    size -= static_cast<std::size_t>(written);
-  }
-  return true;
-}
-
-// `after` follows `first` in the payload.
-void put(int file, Record kind, std::span<const std::byte> first, std::span<const std::byte> after = {}) {
-  const std::size_t length = first.size() + after.size();
-  Bytes<format::kRecordHead> head{};
-  wire::store(head.data(), format::kKind, static_cast<std::uint32_t>(kind));
-  wire::store(head.data(), format::kLength, static_cast<std::uint32_t>(length));
-  const Bytes<8> padding{};
-  const iovec parts[] = {{head.data(), head.size()},
-                         {const_cast<std::byte*>(first.data()), first.size()},
-                         {const_cast<std::byte*>(after.data()), after.size()},
-                         {const_cast<std::byte*>(padding.data()), (8 - length % 8) % 8}};
-  // A reader refuses what is cut short.
-  if (writev(file, parts, 4) < 0) return;
-}
-
-template <typename First, typename Second>
-void put_pair(int file, Record kind, First first, Second second) {
-  Bytes<sizeof(Second) == 8 ? 16 : 8> payload{};
-  memcpy(payload.data(), &first, sizeof first);
-  memcpy(payload.data() + payload.size() - sizeof second, &second, sizeof second);
-  put(file, kind, payload);
-}
-
-std::span<const std::byte> bytes_of(const char* text) {
-  return {reinterpret_cast<const std::byte*>(text), strnlen(text, PATH_MAX)};
-}
-
-Bytes<format::kBlockSize> encoded(const SavedMemory::Block& block, std::uint32_t number) {
-  Bytes<format::kBlockSize> to{};
-  wire::store(to.data(), format::kAddress, block.address);
-  wire::store(to.data(), format::kBytes, block.bytes);
-  wire::store(to.data(), format::kSavedFrom, block.from);
-  wire::store(to.data(), format::kSavedBytes, block.saved);
-  wire::store(to.data(), format::kNumber, number);
-  wire::store(to.data(), format::kMemoryKind, static_cast<std::uint32_t>(block.kind));
-  wire::store(to.data(), format::kReach, static_cast<std::uint32_t>(block.reach));
-  wire::store(to.data(), format::kUnsaved, static_cast<std::uint32_t>(block.unsaved));
-  return to;
-}
-
 // Those that name objects of this process are events; all others are numbers.
 bool names_object(CUlaunchAttributeID id) {
   return id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT || id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT ||
@@ -92,6 +41,13 @@ bool names_object(CUlaunchAttributeID id) {
 }
 
 }  // namespace
+
+// A launch, whichever call makes it.
+struct LaunchSaver::Launched {
+  const Call& call;
+  bool cooperative;
+  std::span<const CUlaunchAttribute> attributes;
+};
 
 // As the driver lays them out.
 struct LaunchSaver::Parameters {
@@ -147,6 +103,37 @@ const char* LaunchSaver::name_of(CUfunction function) const {
 }
 
 void LaunchSaver::save(std::uint32_t id, const void* parameters, const Call& launch) {
+  Launched launched = {launch, false, {}};
+  launched.cooperative = id == CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel ||
+                         id == CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz;
+  if (id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx || id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz) {
+    const CUlaunchConfig* config = static_cast<const cuLaunchKernelEx_params*>(parameters)->config;
+    if (config != nullptr && config->attrs != nullptr) launched.attributes = {config->attrs, config->numAttrs};
+  }
+  save(launched);
+}
+
+void LaunchSaver::save_node(const NodeLaunch& node) {
+  std::size_t size = node.size;
+  void* const buffer[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<std::byte*>(node.bytes),
+                          CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+  void* const none[] = {nullptr};
+  Call call;
+  call.function = node.function;
+  memcpy(call.grid, node.grid, sizeof call.grid);
+  memcpy(call.block, node.block, sizeof call.block);
+  memcpy(call.cluster, node.cluster, sizeof call.cluster);
+  call.shared_bytes = node.shared_bytes;
+  if (node.parameters_unknown) {
+    call.parameters = none;
+  } else {
+    call.extra = buffer;
+  }
+  save({call, false, {node.attributes, node.attribute_count}});
+}
+
+void LaunchSaver::save(const Launched& launched) {
+  const Call& launch = launched.call;
   const Uncancelled uncancelled;
   const RelaxedCapture relaxed(rooms_.driver);
   const char* kernel = name_of(launch.function);
@@ -162,8 +149,8 @@ void LaunchSaver::save(std::uint32_t id, const void* parameters, const Call& lau
   wire::store(header.data(), format::kHeaderVersion, format::kVersion);
   write_all(description_, header.data(), header.size());
   put(description_, Record::kernel, bytes_of(kernel));
-  describe_launch(id, parameters, launch);
-  const LoadedImages::Kernel loaded = images_.find(launch.function);
+  describe_launch(launched);
+  const LoadedImages::Kernel loaded = images_.find(launch.function, kernel);
   CUdevice device = 0;
   rooms_.driver.ctx_get_device(&device);
   describe_function(launch.function, loaded.kernel, device);
@@ -188,30 +175,25 @@ void LaunchSaver::passed() {
 
 // ---- the call
 
-void LaunchSaver::describe_launch(std::uint32_t id, const void* parameters, const Call& launch) {
+void LaunchSaver::describe_launch(const Launched& launched) {
+  const Call& launch = launched.call;
   Bytes<format::kLaunchSize> payload{};
   memcpy(payload.data() + format::kGrid.offset, launch.grid, sizeof launch.grid);
   memcpy(payload.data() + format::kBlock.offset, launch.block, sizeof launch.block);
   memcpy(payload.data() + format::kCluster.offset, launch.cluster, sizeof launch.cluster);
   wire::store(payload.data(), format::kSharedBytes, launch.shared_bytes);
-  const bool cooperative = id == CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel ||
-                           id == CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz;
-  wire::store(payload.data(), format::kLaunchFlags, cooperative ? format::kCooperative : 0u);
+  wire::store(payload.data(), format::kLaunchFlags, launched.cooperative ? format::kCooperative : 0u);
   CUdevice device = 0;
   if (rooms_.driver.ctx_get_device(&device) == CUDA_SUCCESS) {
     wire::store(payload.data(), format::kDevice, static_cast<std::uint32_t>(device));
   }
   put(description_, Record::launch, payload);
-  describe_attributes(id, parameters);
+  describe_attributes(launched.attributes);
 }
 
-void LaunchSaver::describe_attributes(std::uint32_t id, const void* parameters) {
-  constexpr unsigned kMost = 64;
-  if (id != CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx && id != CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz) return;
-  const CUlaunchConfig* config = static_cast<const cuLaunchKernelEx_params*>(parameters)->config;
-  if (config == nullptr || config->attrs == nullptr) return;
-  for (unsigned i = 0; i < std::min(config->numAttrs, kMost); ++i) {
-    const CUlaunchAttribute& attribute = config->attrs[i];
+void LaunchSaver::describe_attributes(std::span<const CUlaunchAttribute> attributes) {
+  constexpr std::size_t kMost = 64;
+  for (const CUlaunchAttribute& attribute : attributes.first(std::min(attributes.size(), kMost))) {
     if (attribute.id == CU_LAUNCH_ATTRIBUTE_IGNORE) continue;
     if (names_object(attribute.id)) {
       missing(Missing::attribute, attribute.id);

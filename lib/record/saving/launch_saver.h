@@ -5,6 +5,7 @@
 
 #include <climits>
 #include <cstdint>
+#include <span>
 
 #include "record/calls/calls.h"
 #include "record/calls/parameter_layouts.h"
@@ -16,6 +17,8 @@
 #include "record/saving/saving_api.h"
 
 namespace cudadiag::record {
+
+struct NodeLaunch;
 
 class LaunchSaver {
  public:
@@ -34,24 +37,31 @@ class LaunchSaver {
   // In fresh pages; null: there is no memory, or the folder's path is too long. `limit`: bytes of memory to save.
   static LaunchSaver* make(const Rooms& rooms, const char* folder, std::uint64_t limit);
 
+  const SavingApi& api() const { return api_; }
+
   // EXIT of any call that has succeeded.
   void returned(std::uint32_t id, const void* parameters) { images_.returned(id, parameters); }
   // ENTER of the launch. `parameters`: CUPTI's structure of the call.
   void save(std::uint32_t id, const void* parameters, const Call& launch);
+  // ENTER of a launch of its graph, when all that the node depends on has finished.
+  void save_node(const NodeLaunch& launch);
   // The launch that was saved last has failed, or has not.
   void failed(CUresult result);
   void passed();
+  // Notes why a launch is not saved, the first time.
+  void give_up(const char* why);
 
  private:
   explicit LaunchSaver(const Rooms& rooms) : rooms_(rooms) {}
 
+  struct Launched;
   struct Parameters;
   class Description;
   const char* name_of(CUfunction function) const;
   bool open_folder();
-  void give_up(const char* why);
-  void describe_launch(std::uint32_t id, const void* parameters, const Call& launch);
-  void describe_attributes(std::uint32_t id, const void* parameters);
+  void save(const Launched& launched);
+  void describe_launch(const Launched& launched);
+  void describe_attributes(std::span<const CUlaunchAttribute> attributes);
   void describe_function(CUfunction function, CUkernel kernel, CUdevice device);
   void describe_gpu(CUdevice device);
   void save_image(const LoadedImages::Kernel& kernel);

@@ -63,6 +63,8 @@ void LoadedImages::returned(std::uint32_t id, const void* parameters) {
       const auto& call = as<cuKernelGetFunction_params>(parameters);
       return got(handle_at(call.pFunc), call.kernel, false);
     }
+    case CUPTI_DRIVER_TRACE_CBID_cuLibraryUnload:
+      return unloaded(as<cuLibraryUnload_params>(parameters).library);
     default:
       return;
   }
@@ -120,7 +122,29 @@ bool LoadedImages::keep(ImageExtent& extent) {
   return true;
 }
 
-LoadedImages::Kernel LoadedImages::find(CUfunction function) const {
+// Nothing may be asked of it any more.
+void LoadedImages::unloaded(const void* library) {
+  const LockGuard lock(mutex_);
+  const std::uint32_t known = owners_.find(key(library));
+  if (known != 0) images_[known / 2 - 1].library = nullptr;
+}
+
+// A node of a graph may have a handle that no call has returned: the one that belongs to the kernel of a library.
+LoadedImages::Kernel LoadedImages::find_by_name(CUfunction function, const char* name) {
+  if (api_->library_get_kernel == nullptr || api_->kernel_get_function == nullptr) return {};
+  const LockGuard lock(mutex_);
+  for (std::uint32_t i = 0; i < used_; ++i) {
+    CUkernel kernel = nullptr;
+    CUfunction its_function = nullptr;
+    if (images_[i].library != nullptr && api_->library_get_kernel(&kernel, images_[i].library, name) == CUDA_SUCCESS &&
+        api_->kernel_get_function(&its_function, kernel) == CUDA_SUCCESS && its_function == function) {
+      return {&images_[i], kernel};
+    }
+  }
+  return {};
+}
+
+LoadedImages::Kernel LoadedImages::find(CUfunction function, const char* name) {
   std::uint32_t known = owners_.find(key(function));
   Kernel kernel;
   if ((known & 1) != 0) kernel.kernel = reinterpret_cast<CUkernel>(function);
@@ -135,6 +159,7 @@ LoadedImages::Kernel LoadedImages::find(CUfunction function) const {
              api_->func_get_module(&module, function) == CUDA_SUCCESS) {
     known = owners_.find(key(module));
   }
+  if (known == 0 && kernel.kernel == nullptr) return find_by_name(function, name);
   if (known != 0) kernel.image = &images_[known / 2 - 1];
   return kernel;
 }

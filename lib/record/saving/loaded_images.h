@@ -36,7 +36,8 @@ class LoadedImages {
 
   // EXIT of a call that has succeeded, and that may load code or look up a kernel.
   void returned(std::uint32_t id, const void* parameters);
-  Kernel find(CUfunction function) const;
+  // `name`: of the kernel.
+  Kernel find(CUfunction function, const char* name);
 
  private:
   static constexpr std::size_t kMostImages = 16384;
@@ -47,6 +48,8 @@ class LoadedImages {
   Image* take(const void* handle, bool is_library);
   void got(const void* handle, const void* owner, bool is_kernel);
   bool keep(ImageExtent& extent);
+  void unloaded(const void* library);
+  Kernel find_by_name(CUfunction function, const char* name);
   static std::uint64_t key(const void* handle) { return reinterpret_cast<std::uint64_t>(handle) * 0x9e3779b97f4a7c15; }
 
   const SavingApi* api_ = nullptr;

@@ -22,6 +22,13 @@ void SavingApi::load() {
   resolve(module_get_global, "cuModuleGetGlobal_v2");
   resolve(library_get_global, "cuLibraryGetGlobal");
   resolve(ctx_get_limit, "cuCtxGetLimit");
+  resolve(library_get_kernel, "cuLibraryGetKernel");
+  resolve(kernel_get_function, "cuKernelGetFunction");
+  resolve(graph_launch, "cuGraphLaunch");
+  resolve(graph_destroy, "cuGraphDestroy");
+  resolve(graph_node_set_enabled, "cuGraphNodeSetEnabled");
+  resolve(graph_node_get_enabled, "cuGraphNodeGetEnabled");
+  resolve(graph_kernel_node_get_attribute, "cuGraphKernelNodeGetAttribute");
 }
 
 }  // namespace cudadiag::record

@@ -19,6 +19,14 @@ struct SavingApi {
   CUresult (*module_get_global)(CUdeviceptr*, std::size_t*, CUmodule, const char*) = nullptr;    // 3.2
   CUresult (*library_get_global)(CUdeviceptr*, std::size_t*, CUlibrary, const char*) = nullptr;  // 12.0
   CUresult (*ctx_get_limit)(std::size_t*, CUlimit) = nullptr;                                    // 3.1
+  CUresult (*library_get_kernel)(CUkernel*, CUlibrary, const char*) = nullptr;                   // 12.0
+  CUresult (*kernel_get_function)(CUfunction*, CUkernel) = nullptr;                              // 12.0
+  CUresult (*graph_launch)(CUgraphExec, CUstream) = nullptr;                                     // 10.0
+  CUresult (*graph_destroy)(CUgraph) = nullptr;                                                  // 10.0
+  CUresult (*graph_node_set_enabled)(CUgraphExec, CUgraphNode, unsigned) = nullptr;              // 11.6
+  CUresult (*graph_node_get_enabled)(CUgraphExec, CUgraphNode, unsigned*) = nullptr;             // 11.6
+  CUresult (*graph_kernel_node_get_attribute)(CUgraphNode, CUlaunchAttributeID,
+                                              CUlaunchAttributeValue*) = nullptr;  // 11.0
 };
 
 }  // namespace cudadiag::record

@@ -4,6 +4,9 @@
 //    KEY@FROM               operations of the sites or kernels with this key (16 hex digits, wire/rerun/site_key.h), each
 //                           site's from its FROM-th call on, in decimal
 //                           0: of a site without its native stack, inside the Python hook; all calls
+//    node=INDEX/COUNT/KEY@FROM
+//                           the kernel with this key (0: it has no name), node INDEX of a graph of COUNT nodes, from 1, is
+//                           saved before it runs; each site's launches of such graphs from its FROM-th call on
 //    patience=MS            how long one operation may take before waiting is given up for good
 //    near=CALLS             so many calls before a site's first one that is waited for, the Python hook begins to look
 #pragma once
@@ -18,12 +21,19 @@ namespace cudadiag::wire::window {
 inline constexpr std::uint32_t kDefaultPatience = 5000;  // ms
 inline constexpr std::size_t kMostKeys = 2048;
 inline constexpr std::uint32_t kDefaultNear = 2;
+inline constexpr std::size_t kMostNodes = 64;
 
-// Calls `visit_key(key, from)`, `visit_all()`, `visit_patience(ms)` and `visit_near(calls)`; false at the first item
-// that is none of these.
-template <typename VisitKey, typename VisitAll, typename VisitPatience, typename VisitNear>
-bool parse(std::string_view text, VisitKey visit_key, VisitAll visit_all, VisitPatience visit_patience,
-           VisitNear visit_near) {
+struct Node {
+  std::uint32_t index, count;
+  std::uint64_t function;
+  std::uint32_t from;
+};
+
+// Calls `visit_key(key, from)`, `visit_node(node)`, `visit_all()`, `visit_patience(ms)` and `visit_near(calls)`; false
+// at the first item that is none of these.
+template <typename VisitKey, typename VisitNode, typename VisitAll, typename VisitPatience, typename VisitNear>
+bool parse(std::string_view text, VisitKey visit_key, VisitNode visit_node, VisitAll visit_all,
+           VisitPatience visit_patience, VisitNear visit_near) {
   // Not substr: what can throw would bring the C++ runtime into the recorder.
   const auto from = [](std::string_view whole, std::size_t at) {
     return at < whole.size() ? std::string_view(whole.data() + at, whole.size() - at) : std::string_view();
@@ -32,7 +42,14 @@ bool parse(std::string_view text, VisitKey visit_key, VisitAll visit_all, VisitP
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
     return error == std::errc() && end == digits.data() + digits.size() && !digits.empty();
   };
-  constexpr std::string_view kPatience = "patience=", kNear = "near=";
+  // Up to the character, which is left out of both parts.
+  const auto part = [&](std::string_view& rest, char end) {
+    const std::size_t at = rest.find(end);
+    const std::string_view before(rest.data(), at == rest.npos ? rest.size() : at);
+    rest = at == rest.npos ? std::string_view() : from(rest, at + 1);
+    return before;
+  };
+  constexpr std::string_view kPatience = "patience=", kNear = "near=", kNode = "node=";
   while (!text.empty()) {
     const std::size_t comma = text.find(',');
     const std::string_view item(text.data(), comma == text.npos ? text.size() : comma);
@@ -45,6 +62,14 @@ bool parse(std::string_view text, VisitKey visit_key, VisitAll visit_all, VisitP
     } else if (item.starts_with(kPatience)) {
       if (!number(from(item, kPatience.size()), 10, count)) return false;
       visit_patience(count);
+    } else if (item.starts_with(kNode)) {
+      std::string_view rest = from(item, kNode.size());
+      Node node{};
+      if (!number(part(rest, '/'), 10, node.index) || !number(part(rest, '/'), 10, node.count) ||
+          !number(part(rest, '@'), 16, node.function) || !number(rest, 10, node.from)) {
+        return false;
+      }
+      visit_node(node);
     } else if (item.starts_with(kNear)) {
       if (!number(from(item, kNear.size()), 10, count)) return false;
       visit_near(count);

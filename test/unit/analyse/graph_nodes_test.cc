@@ -1,11 +1,14 @@
 #include "analyse/graphs/graph_nodes.h"
 
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 
 #include <initializer_list>
 
 #include "analyse/first_failure.h"
+#include "analyse/reruns/rerun_window.h"
 #include "picture_builder.h"
+#include "wire/rerun/site_key.h"
 
 using namespace cudadiag;
 using namespace cudadiag::analyse;
@@ -244,4 +247,26 @@ TEST_CASE("where not every change is told, the line is the likeliest at most") {
   const auto failure = replayed.failure();
   CHECK(failure.grade == Grade::inferred);
   CHECK(failure.because.text().ends_with("; nodes were given other parameters by calls that are not all recorded"));
+}
+
+// ---- the node that a rerun saves
+
+TEST_CASE("the window of a launch names the one node that may have failed, and its graph by the number of nodes") {
+  Replayed replayed(716, {{kCopy, "", 1}, {kKernel, "bad", 2}, {kEmpty, "", 3}});
+  Analysis analysis;
+  analysis.failures = {replayed.failure()};
+  CHECK(launch_window(analysis).text == fmt::format("node=2/3/{:x}@1", wire::site_key::of_function("bad")));
+  replayed.picture.process.record.operations.back().site_ordinal = 40;
+  analysis.failures = {replayed.failure()};
+  CHECK(launch_window(analysis).text.ends_with("@38"));
+}
+
+TEST_CASE("no node is saved if several nodes of its line may have failed, or if it is no kernel") {
+  Replayed several(700, {{kKernel, "bad", 2}, {kKernel, "bad", 2}});
+  Analysis analysis;
+  analysis.failures = {several.failure()};
+  CHECK(launch_window(analysis).text.empty());
+  Replayed copy(700, {{kCopy, "", 1}});
+  analysis.failures = {copy.failure()};
+  CHECK(launch_window(analysis).text.empty());
 }

@@ -34,6 +34,17 @@ TEST_CASE("a window begins at the start if a first call, or one shortly after it
   CHECK(hooked.armed_from(0xaa, 0) == 1);
 }
 
+TEST_CASE("a window of nodes alone is not empty, and arms no site") {
+  Window window;
+  REQUIRE(window.read("node=4/5/ab@3,node=2/5/cd@1"));
+  CHECK_FALSE(window.empty());
+  CHECK(window.armed_from(0xab, 0xab) == Window::kNever);
+  REQUIRE(window.nodes().size() == 2);
+  CHECK(window.nodes()[0].index == 4);
+  CHECK_FALSE(window.read("node=4/5/ab@3,nonsense"));
+  CHECK(window.nodes().empty());
+}
+
 TEST_CASE("text that is not a window, or has too many keys, waits for nothing") {
   Window nonsense;
   CHECK_FALSE(nonsense.read("all,yesterday"));

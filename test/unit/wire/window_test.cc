@@ -11,6 +11,7 @@ namespace {
 struct Parsed {
   bool readable = false, all = false;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> keys;
+  std::vector<cudadiag::wire::window::Node> nodes;
   std::vector<std::uint32_t> patience, near;
 };
 
@@ -18,7 +19,8 @@ Parsed parse(std::string_view text) {
   Parsed parsed;
   parsed.readable = cudadiag::wire::window::parse(
       text, [&](std::uint64_t key, std::uint32_t from) { parsed.keys.emplace_back(key, from); },
-      [&] { parsed.all = true; }, [&](std::uint32_t patience) { parsed.patience.push_back(patience); },
+      [&](const cudadiag::wire::window::Node& node) { parsed.nodes.push_back(node); }, [&] { parsed.all = true; },
+      [&](std::uint32_t patience) { parsed.patience.push_back(patience); },
       [&](std::uint32_t calls) { parsed.near.push_back(calls); });
   return parsed;
 }
@@ -77,6 +79,23 @@ TEST_CASE("what is no item makes the window unreadable") {
     CAPTURE(bad);
     CHECK_FALSE(parse(bad).readable);
     CHECK_FALSE(parse("ab@1," + bad).readable);
+  }
+}
+
+TEST_CASE("a node of a graph has its number, the number of nodes, its kernel and a call") {
+  const Parsed parsed = parse("node=412/1000/c0ffee@3,ab@1,node=1/1/0@1");
+  CHECK(parsed.readable);
+  REQUIRE(parsed.nodes.size() == 2);
+  CHECK(parsed.nodes[0].index == 412);
+  CHECK(parsed.nodes[0].count == 1000);
+  CHECK(parsed.nodes[0].function == 0xc0ffee);
+  CHECK(parsed.nodes[0].from == 3);
+  CHECK(parsed.nodes[1].function == 0);
+  CHECK(parsed.keys == Keys{{0xab, 1}});
+  for (const std::string bad : {"node=", "node=1/2/ab", "node=1/2@3", "node=1/2/ab@", "node=x/2/ab@1", "node=1/2/xy@1",
+                                "node=1/2/3/4@5", "node=/2/ab@1"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(parse(bad).readable);
   }
 }
 

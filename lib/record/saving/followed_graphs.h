@@ -1,0 +1,96 @@
+// The executable graphs whose failing node a rerun saves (saving/node_saver.h): what they consist of, and what that node
+// launches. Followed from the calls on graphs; in all other runs there is no such object.
+//
+// The driver names a node of an executable graph by the node of the graph that it was made from. Programs destroy that
+// graph, PyTorch as soon as the executable one is made: it is kept until the executable one is destroyed.
+#pragma once
+
+#include <cuda.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "record/calls/graph_calls.h"
+#include "record/calls/parameter_layouts.h"
+#include "record/cupti/driver_api.h"
+#include "record/graphs/graph_description.h"
+#include "record/lock.h"
+#include "record/output/interner.h"
+#include "record/saving/saving_api.h"
+#include "wire/rerun/window.h"
+
+namespace cudadiag::record {
+
+// The launch that a node makes. The parameters lie in one piece.
+struct NodeLaunch {
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 15;
+  static constexpr std::size_t kMostAttributes = 4;
+
+  bool known;               // false: the call that set it was not read
+  bool parameters_unknown;  // it has some, and the driver does not say how large they are
+  CUfunction function;      // or a CUkernel
+  std::uint32_t grid[3], block[3], cluster[3], shared_bytes;
+  std::uint32_t attribute_count;
+  CUlaunchAttribute attributes[kMostAttributes];
+  std::size_t size;
+  alignas(8) std::byte bytes[kMostBytes];
+};
+
+struct FollowedGraph {
+  CUgraphExec exec = nullptr;  // null: the place is free
+  CUgraph source = nullptr;    // whose nodes name its own
+  bool named = false;          // they still do
+  bool kept = false;           // the program has destroyed the source
+  std::uint32_t node = 0;      // index of the one to save; `count`: none
+  std::uint32_t from = 0;      // launch of a site that is the first to be saved
+  std::uint32_t count = 0, edge_count = 0;
+  struct Parts;
+  Parts* parts = nullptr;
+
+  std::span<const CUgraphNode> handles() const;
+  std::span<const std::uint8_t> types() const;  // wire/graph_node.h
+  std::span<const std::uint32_t> parents() const;
+  std::span<const GraphEdge> edges() const;
+  const NodeLaunch& launch() const;
+};
+
+class FollowedGraphs {
+ public:
+  static constexpr std::size_t kMostGraphs = 512;
+
+  struct Rooms {
+    const DriverApi& driver;
+    const SavingApi& api;
+    const Interner& interner;
+    ParameterLayouts& layouts;
+    std::span<const wire::window::Node> nodes;
+  };
+  explicit FollowedGraphs(const Rooms& rooms) : rooms_(rooms) {}
+
+  // The call that made or updated it has returned with success; `description` is of the graph that was given.
+  void described(const GraphCall& call, GraphDescription& description);
+  void node_set(const GraphCall& call);
+  // Before the call.
+  void exec_destroyed(CUgraphExec exec);
+  // Before the call that destroys it. True: it must not be made.
+  bool keeps(CUgraph graph);
+
+  // Null: not followed, or it has no node to save. Whoever calls is about to launch it, so it lives.
+  const FollowedGraph* find(CUgraphExec exec) const;
+
+ private:
+  FollowedGraph* place_of(CUgraphExec exec);
+  void made(const GraphCall& call, const GraphDescription& description);
+  void choose_node(FollowedGraph& graph, GraphDescription& description);
+  void read_launch(FollowedGraph& graph, const CUDA_KERNEL_NODE_PARAMS& from) const;
+  void read_attributes(FollowedGraph& graph, CUgraphNode node) const;
+  void drop(FollowedGraph& graph);
+
+  Rooms rooms_;
+  mutable Mutex mutex_;
+  std::array<FollowedGraph, kMostGraphs> graphs_{};
+};
+
+}  // namespace cudadiag::record
