@@ -189,6 +189,14 @@ def graph_with_a_host_function_is_not_launched_in_parts(machine):
     expect_in("cannot be run apart from the graph's host functions", str(machine.report()["notes"]), "why")
 
 
+def nothing_is_saved_if_several_nodes_of_a_graph_may_have_failed(machine):
+    machine.plan("fault kernel=denoise nth=2 code=700")
+    machine.run(machine.build / "targets/graph_conditional")
+    result = _bisect(machine)
+    expect_in("no launch was saved", result.stderr, "message")
+    expect(machine.report()["findings"][0]["alone"], None, "alone")
+
+
 def driver_that_switches_no_node_off_leaves_nothing_saved(machine):
     machine.plan("fail api=cuGraphNodeSetEnabled nth=every code=801")
     folder, _, _ = _saved_node(machine, "captured")

@@ -202,8 +202,9 @@ void RerunSpeech::cannot(const RerunProblem& problem) {
           "and compiled code");
     case Kind::no_launch_saved:
       return say(
-          "no launch was saved: that takes a kernel, alone on the GPU in a rerun; the report's notes say what kept a "
-          "node of a graph from being saved");
+          "no launch was saved: that takes one failing kernel, alone on the GPU in a rerun; if it is a node of a "
+          "graph, "
+          "the report's notes may say what kept it from being saved");
     case Kind::replay_not_started:
       return say("the replay could not be started: " + problem.failure.what);
   }

@@ -63,6 +63,14 @@ std::uint32_t first_saved(const Candidate& candidate) {
   return ordinal > kSlackOfLaunch ? ordinal - kSlackOfLaunch : 1;
 }
 
+// Not if other nodes of the same launch may have failed as well: the saved one would then seem not to fail alone.
+bool names_its_node(const Failure& failure, const Candidate& candidate) {
+  if (&candidate == &failure.candidates.front() && failure.kind != Kind::async_error) return true;
+  return std::none_of(failure.candidates.begin(), failure.candidates.end(), [&](const Candidate& other) {
+    return &other != &candidate && other.operation == candidate.operation;
+  });
+}
+
 // Nodes of graphs, the likeliest first.
 class Nodes {
  public:
@@ -147,7 +155,7 @@ RerunWindow launch_window(const Analysis& analysis) {
     const SiteKeys sites(failure.process->record);
     for (const Candidate& candidate : failure.candidates) {
       keys.add(sites.of_kernel(candidate.operation->site), first_saved(candidate));
-      nodes.add(candidate, failure.process->record);
+      if (names_its_node(failure, candidate)) nodes.add(candidate, failure.process->record);
     }
   }
   std::string text = keys.text();

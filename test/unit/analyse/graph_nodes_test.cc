@@ -261,6 +261,18 @@ TEST_CASE("the window of a launch names the one node that may have failed, and i
   CHECK(launch_window(analysis).text.ends_with("@38"));
 }
 
+TEST_CASE("no node is saved if other nodes may have failed, unless an assertion can be of one alone") {
+  Replayed two(700, {{kKernel, "one", 1}, {kKernel, "other", 2}});
+  Analysis analysis;
+  analysis.failures = {two.failure()};
+  CHECK(launch_window(analysis).text.empty());
+  Replayed asserting(710, {{kKernel, "scale", 1}, {kKernel, "vectorized_gather_kernel", 2}});
+  analysis.failures = {asserting.failure()};
+  REQUIRE(analysis.failures.front().kind == Kind::graph_node);
+  CHECK(launch_window(analysis).text.starts_with("node=2/2/"));
+  CHECK(launch_window(analysis).text.find(',') == std::string::npos);
+}
+
 TEST_CASE("no node is saved if several nodes of its line may have failed, or if it is no kernel") {
   Replayed several(700, {{kKernel, "bad", 2}, {kKernel, "bad", 2}});
   Analysis analysis;
