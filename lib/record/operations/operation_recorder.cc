@@ -59,10 +59,11 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
   if (operation::can_stand(rule.kind)) [[likely]]
     site = sites_.enter(thread, id, rule.kind, call.function, data.symbolName, frame);
   open.site = site.site;
+  // A wait never gets the GPU to itself: the work that it waits for could not be issued meanwhile.
   if (exclusive_wait_.on()) [[unlikely]]
-    take_turn(thread, rule, call, site);
+    take_turn(thread, site.armed && operation::can_fault(rule.kind));
   if ((open.flags & operation::kAlone) != 0) [[unlikely]] {
-    keep_suspect(thread, id, rule, call, data);
+    keep_suspect(id, rule, call, data);
   }
 
   const bool young = site.ordinal > 0 && site.ordinal <= kDenseOperations;
@@ -88,18 +89,22 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
 }
 
 // Everything issued before it has finished, and nothing else is issued until it has, too.
-void OperationRecorder::keep_suspect(const ThreadState& thread, std::uint32_t id, const CallRule& rule,
-                                     const Call& call, const CUpti_CallbackData& data) {
+void OperationRecorder::keep_suspect(std::uint32_t id, const CallRule& rule, const Call& call,
+                                     const CUpti_CallbackData& data) {
   if (rule.kind != Kind::kernel) {
     arguments_.forget();
     if (saver_ != nullptr) saver_->passed();
-    if (nodes_ != nullptr && rule.kind == Kind::graph) {
-      nodes_->save(reinterpret_cast<CUgraphExec>(call.argument), streams_.handle(thread.open.stream), exclusive_wait_);
-    }
+    if (nodes_ != nullptr && rule.kind == Kind::graph) save_node(call);
     return;
   }
   arguments_.read(call);
   if (saver_ != nullptr) saver_->save(id, data.functionParams, call);
+}
+
+void OperationRecorder::save_node(const Call& launch) {
+  CUstream stream = launch.stream.handle;
+  if (stream == nullptr) stream = launch.stream.per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+  nodes_->save(reinterpret_cast<CUgraphExec>(launch.argument), stream, exclusive_wait_);
 }
 
 void OperationRecorder::meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data) {
@@ -124,12 +129,8 @@ bool OperationRecorder::mark(ThreadState& thread) {
   return marked;
 }
 
-void OperationRecorder::take_turn(ThreadState& thread, const CallRule& rule, const Call& call, const SiteCall& site) {
+void OperationRecorder::take_turn(ThreadState& thread, bool armed) {
   OpenOperation& open = thread.open;
-  const bool has_suspect = nodes_ != nullptr && rule.kind == Kind::graph &&
-                           nodes_->wants(reinterpret_cast<CUgraphExec>(call.argument), site.ordinal);
-  // A wait never gets the GPU to itself: the work that it waits for could not be issued meanwhile.
-  const bool armed = has_suspect || (site.armed && operation::can_fault(rule.kind));
   const bool can_wait = open.stream != Streams::kNone && (open.flags & operation::kCaptured) == 0;
   if (armed && can_wait && exclusive_wait_.begin(thread)) {
     open.flags |= operation::kAlone;

@@ -89,10 +89,10 @@ class OperationRecorder {
   [[gnu::hot]] bool is_due(const ThreadState& thread, std::uint32_t site_ordinal) const;
   // False: no marker was queued after this operation.
   [[gnu::noinline]] bool mark(ThreadState& thread);
-  [[gnu::cold, gnu::noinline]] void take_turn(ThreadState& thread, const CallRule& rule, const Call& call,
-                                              const SiteCall& site);
-  [[gnu::cold, gnu::noinline]] void keep_suspect(const ThreadState& thread, std::uint32_t id, const CallRule& rule,
-                                                 const Call& call, const CUpti_CallbackData& data);
+  [[gnu::cold, gnu::noinline]] void take_turn(ThreadState& thread, bool armed);
+  [[gnu::cold, gnu::noinline]] void keep_suspect(std::uint32_t id, const CallRule& rule, const Call& call,
+                                                 const CUpti_CallbackData& data);
+  void save_node(const Call& launch);
   [[gnu::cold, gnu::noinline]] void meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data);
   [[gnu::hot]] void write(ThreadState& thread, const CallRule& rule, const Call& call, std::uint32_t site_ordinal);
 

@@ -122,6 +122,8 @@ bool SiteFinder::describe(ThreadState& thread, const IssuedCall& call, SiteCache
   }
   entry.site = static_cast<std::uint16_t>(found);
   entry.armed_from = window_->empty() ? Window::kNever : window_->armed_from(key, interner_->function_key(function));
+  // Which graph is launched there is known only at the launch.
+  if (call.kind == Kind::graph && entry.armed_from == Window::kNever) entry.armed_from = window_->nodes_from();
   entry.function = static_cast<std::uint16_t>(function <= 0xffff ? function : 0);
   entry.checks_its_data = interner_->checks_its_data(function);
   return true;

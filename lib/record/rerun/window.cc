@@ -39,4 +39,12 @@ std::uint32_t Window::armed_from(wire::site_key::Key site, wire::site_key::Key f
   return from;
 }
 
+std::uint32_t Window::nodes_from() const {
+  std::uint32_t from = kNever;
+  for (const wire::window::Node& node : nodes()) {
+    from = from == kNever ? std::max(node.from, 1u) : std::min(from, std::max(node.from, 1u));
+  }
+  return from;
+}
+
 }  // namespace cudadiag::record

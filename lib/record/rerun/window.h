@@ -28,6 +28,8 @@ class Window {
   std::uint32_t armed_from(wire::site_key::Key site, wire::site_key::Key function) const;
   // Nodes of graphs that are saved before they run, the likeliest first.
   std::span<const wire::window::Node> nodes() const { return {nodes_.data(), nodes_used_}; }
+  // From which call of a site on launches of graphs are waited for, for the sake of these nodes; kNever.
+  std::uint32_t nodes_from() const;
 
  private:
   struct Entry {

@@ -121,7 +121,6 @@ void FollowedGraphs::choose_node(FollowedGraph& graph, GraphDescription& descrip
     const std::uint32_t function = wire::load(description.record(at), intern::kNodeFunction);
     if (rooms_.interner.function_key(function) != wanted.function) continue;
     graph.node = at;
-    graph.from = wanted.from;
     graph.parts->launch = {};
     CUDA_KERNEL_NODE_PARAMS launch = {};
     if (rooms_.driver.graph_kernel_node_get_params != nullptr &&

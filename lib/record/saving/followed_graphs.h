@@ -44,7 +44,6 @@ struct FollowedGraph {
   bool named = false;          // they still do
   bool kept = false;           // the program has destroyed the source
   std::uint32_t node = 0;      // index of the one to save; `count`: none
-  std::uint32_t from = 0;      // launch of a site that is the first to be saved
   std::uint32_t count = 0, edge_count = 0;
   struct Parts;
   Parts* parts = nullptr;

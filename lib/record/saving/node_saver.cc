@@ -62,11 +62,6 @@ NodeSaver* NodeSaver::make(const FollowedGraphs::Rooms& rooms, LaunchSaver& save
   return memory == MAP_FAILED ? nullptr : new (memory) NodeSaver(rooms, saver);
 }
 
-bool NodeSaver::wants(CUgraphExec exec, std::uint32_t call) const {
-  const FollowedGraph* graph = graphs_.find(exec);
-  return graph != nullptr && call >= graph->from;
-}
-
 void NodeSaver::save(CUgraphExec exec, CUstream stream, ExclusiveWait& exclusive_wait) {
   const Uncancelled uncancelled;
   const RelaxedCapture relaxed(driver_);

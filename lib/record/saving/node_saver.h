@@ -27,9 +27,7 @@ class NodeSaver {
   static NodeSaver* make(const FollowedGraphs::Rooms& rooms, LaunchSaver& saver);
 
   FollowedGraphs& graphs() { return graphs_; }
-  // Whether a node of it is to be saved at this call of its site.
-  bool wants(CUgraphExec exec, std::uint32_t call) const;
-  // ENTER of the launch. `stream`: that it goes to; `exclusive_wait`: waits for what comes before.
+  // ENTER of the launch of a graph, which may have no node to save. `stream`: that it goes to; `exclusive_wait`: waits for what comes before.
   void save(CUgraphExec exec, CUstream stream, ExclusiveWait& exclusive_wait);
   // EXIT of the launch, whatever it returned: the executable graph becomes what the program made it.
   void restore();

@@ -6,7 +6,7 @@
 //                           0: of a site without its native stack, inside the Python hook; all calls
 //    node=INDEX/COUNT/KEY@FROM
 //                           the kernel with this key (0: it has no name), node INDEX of a graph of COUNT nodes, from 1, is
-//                           saved before it runs; each site's launches of such graphs from its FROM-th call on
+//                           saved before it runs; launches of graphs are waited for from the FROM-th call of their site on
 //    patience=MS            how long one operation may take before waiting is given up for good
 //    near=CALLS             so many calls before a site's first one that is waited for, the Python hook begins to look
 #pragma once

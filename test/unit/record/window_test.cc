@@ -41,8 +41,10 @@ TEST_CASE("a window of nodes alone is not empty, and arms no site") {
   CHECK(window.armed_from(0xab, 0xab) == Window::kNever);
   REQUIRE(window.nodes().size() == 2);
   CHECK(window.nodes()[0].index == 4);
+  CHECK(window.nodes_from() == 1);
   CHECK_FALSE(window.read("node=4/5/ab@3,nonsense"));
   CHECK(window.nodes().empty());
+  CHECK(window.nodes_from() == Window::kNever);
 }
 
 TEST_CASE("text that is not a window, or has too many keys, waits for nothing") {
