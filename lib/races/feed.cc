@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "races/stored_race.h"
 #include "session/area/area_regions.h"
 #include "wire/allocation.h"
 #include "wire/area.h"
@@ -23,20 +24,6 @@ constexpr std::size_t kMostThreads = 8192;
 constexpr std::size_t kMostPending = 256;
 constexpr std::size_t kMostLaunches = 1u << 14;  // that differ in what is known of their words
 constexpr std::uint64_t kPerThreadStream = 2;    // CU_STREAM_PER_THREAD of cuda.h, after CU_STREAM_LEGACY
-
-// Another place than the one that the kernel was given: how it uses this one is not known.
-session::RaceMode stored_mode(Mode mode) {
-  using session::RaceMode;
-  constexpr RaceMode modes[] = {RaceMode::unknown, RaceMode::none,    RaceMode::read,   RaceMode::write,
-                                RaceMode::atomic,  RaceMode::unknown, RaceMode::unknown};
-  return modes[static_cast<std::size_t>(mode)];
-}
-
-session::Work stored_work(What what) {
-  using session::Work;
-  constexpr Work works[] = {Work::kernel, Work::copy, Work::memset, Work::allocation, Work::free};
-  return works[static_cast<std::size_t>(what)];
-}
 
 std::uint32_t context_of(const std::byte* stream) { return wire::load(stream, wire::stream::kContext); }
 
@@ -69,15 +56,13 @@ StreamTraits traits_of(std::uint64_t handle, std::uint32_t context, std::uint32_
 }  // namespace
 
 Feed::Feed(std::span<const std::byte> bytes, KernelMode kernel_mode, CodeOf code_of)
-    : area_(bytes),
+    : memory_(bytes),
       history_(order_,
                [this, mode = std::move(kernel_mode)](const Access& access) {
                  return mode(access.function, access.parameter, launches_[access.words]);
                }),
       launch_bytes_(std::move(code_of)) {
-  const session::AreaRegions regions(area_);
-  streams_ = regions.region(area::Region::streams);
-  contexts_ = regions.region(area::Region::contexts);
+  streams_ = session::AreaRegions(bytes).region(area::Region::streams);
   known_.resize(streams_.size() / area::kStreamSize);
 }
 
@@ -99,33 +84,7 @@ void Feed::forget_all() {
   for (Known& known : known_) known.sure = false;
 }
 
-void Feed::read_allocations() {
-  namespace a = wire::allocation;
-  const session::AreaRegions regions(area_);
-  const auto table = regions.region(area::Region::allocations);
-  const std::uint64_t used = std::min<std::uint64_t>(wire::load_acquire(area_.data(), area::kAllocationsUsed),
-                                                     table.size() / area::kAllocationSize);
-  memory_.clear();
-  for (std::uint64_t i = 0; i < used; ++i) {
-    const auto copy = session::copy_serialised<area::kAllocationSize>(table.data() + i * area::kAllocationSize);
-    if (!copy || wire::load(copy->data(), a::kFreed) != 0) continue;
-    const std::uint64_t begin = wire::load(copy->data(), a::kAddress);
-    const auto kind = static_cast<a::Kind>(wire::load(copy->data(), a::kKind));
-    memory_[begin] = {begin, wire::load(copy->data(), a::kBytes), wire::load(copy->data(), a::kSite), kind,
-                      home_of(kind, wire::load(copy->data(), a::kContext))};
-  }
-}
-
 // ---- who and where
-
-std::uint32_t Feed::context_uid(std::uint32_t index) const {
-  if (index >= contexts_.size() / area::kContextSize) return 0;
-  return wire::load(contexts_.data() + index * area::kContextSize, wire::context::kUid);
-}
-
-std::uint32_t Feed::home_of(wire::allocation::Kind kind, std::uint32_t context) const {
-  return wire::allocation::takes_device_memory(kind) ? context_uid(context) : 0;
-}
 
 void Feed::begin_life(Known& known, std::uint64_t created, const StreamTraits& traits) {
   if (known.is) order_.stream_gone(known.number);
@@ -149,7 +108,7 @@ bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& s
   const bool same = known.is && created == known.created;
   if (!same && created <= ticks) {
     begin_life(known, created,
-               traits_of(wire::load(entry, wire::stream::kHandle), context_uid(context_of(entry)),
+               traits_of(wire::load(entry, wire::stream::kHandle), memory_.context_uid(context_of(entry)),
                          wire::load(entry, wire::stream::kFlags)));
   } else if (!same && !known.sure) {
     // Whose record this is was lost.
@@ -159,13 +118,6 @@ bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& s
   known.sure = true;
   stream = known.number;
   return true;
-}
-
-const Feed::Memory* Feed::memory_at(std::uint64_t address) const {
-  const auto behind = memory_.upper_bound(address);
-  if (behind == memory_.begin()) return nullptr;
-  const Memory& memory = std::prev(behind)->second;
-  return address - memory.begin < memory.bytes ? &memory : nullptr;
 }
 
 // ---- records
@@ -179,7 +131,7 @@ void Feed::record(const std::byte* record, std::string_view parameters) {
   if (gap_until_ != 0 && ticks >= gap_until_) {
     gap_until_ = 0;
     forget_all();
-    read_allocations();
+    memory_.read_table();
   }
   Pending& pending = pending_[thread];
   if (kind == Kind::graph_node && wire::load(record, race::kWord0) == 0) return note_part(record, pending);
@@ -199,7 +151,7 @@ void Feed::record(const std::byte* record, std::string_view parameters) {
   const bool has_stream = find_stream(index, ticks, stream);
   switch (kind) {
     case Kind::host_saw_context:
-      return order_.context_seen(context_uid(static_cast<std::uint32_t>(wire::load(record, race::kWord0))));
+      return order_.context_seen(memory_.context_uid(static_cast<std::uint32_t>(wire::load(record, race::kWord0))));
     case Kind::event_made:
       return wire::load(record, race::kWord1) == 0 ? order_.event_made(wire::load(record, race::kWord0))
                                                    : order_.event_gone(wire::load(record, race::kWord0));
@@ -232,7 +184,7 @@ bool Feed::is_seen(const std::byte* record) const {
   const std::uint64_t seen = wire::load(record, race::kWord0);
   if (seen == race::kAnyway) return true;
   const std::uint64_t source = wire::load(record, race::kWord1);
-  const Memory *from = memory_at(source), *to = memory_at(wire::load(record, race::kWord2));
+  const Memory *from = memory_.at(source), *to = memory_.at(wire::load(record, race::kWord2));
   const auto of_host = [](const Memory* memory) {
     return memory == nullptr || memory->kind == Memories::pinned || memory->kind == Memories::registered;
   };
@@ -319,7 +271,7 @@ void Feed::settle(bool at_last) {
 void Feed::note_homes() {
   while (homes_.size() < history_.races().size()) {
     const Conflict& race = history_.races()[homes_.size()];
-    const Memory* memory = memory_at(std::max(race.first.begin, race.second.begin));
+    const Memory* memory = memory_.at(std::max(race.first.begin, race.second.begin));
     homes_.push_back(memory == nullptr ? Memory{} : *memory);
   }
 }
@@ -344,7 +296,7 @@ std::uint32_t Feed::launch_words(const Pending& pending) {
 }
 
 bool Feed::may_end(const Word& word, const Pending& pending) const {
-  const Memory* memory = memory_at(word.value);
+  const Memory* memory = memory_.at(word.value);
   return memory != nullptr && std::any_of(pending.words.begin(), pending.words.end(), [&](const Word& other) {
            return memory->begin <= other.value && other.value < word.value;
          });
@@ -365,13 +317,13 @@ void Feed::kernel(const Issued& issued, const Pending& pending) {
   }
   std::vector<std::uint32_t> addresses;
   for (const Word& word : pending.words) {
-    if (memory_at(word.value) != nullptr) addresses.push_back(word.offset);
+    if (memory_.at(word.value) != nullptr) addresses.push_back(word.offset);
   }
   const auto& bytes = pending.words.empty()
                           ? LaunchBytes::kNone
                           : launch_bytes_.of(record, pending.words.front().function, issued.parameters, addresses);
   for (const Word& word : pending.words) {
-    if (memory_at(word.value) == nullptr) continue;
+    if (memory_.at(word.value) == nullptr) continue;
     access.begin = word.value;
     access.function = word.function;
     access.parameter = word.offset;
@@ -404,7 +356,7 @@ bool Feed::add_bytes(const Access& access, const std::vector<sass::ParameterByte
 // Between two devices' memories a copy in a default stream begins when all that either was given before has finished,
 // and all that follows begins after it.
 bool Feed::joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_t destination) const {
-  const Memory *from = memory_at(source), *to = memory_at(destination);
+  const Memory *from = memory_.at(source), *to = memory_.at(destination);
   const bool apart =
       from != nullptr && to != nullptr && from->context != 0 && to->context != 0 && from->context != to->context;
   return apart && order_.traits(stream).handle <= kPerThreadStream;
@@ -416,8 +368,8 @@ void Feed::copy(const std::byte* record, StreamNumber stream, const Pending& pen
                    operation::bytes_of(record), pending.rows};
   const bool joins = is_copy && joins_devices(stream, whole.source, whole.destination);
   if (joins) {
-    order_.context_seen(memory_at(whole.source)->context);
-    order_.context_seen(memory_at(whole.destination)->context);
+    order_.context_seen(memory_.at(whole.source)->context);
+    order_.context_seen(memory_.at(whole.destination)->context);
   }
   Access access;
   access.at = order_.issue(stream);
@@ -436,7 +388,7 @@ void Feed::copy(const std::byte* record, StreamNumber stream, const Pending& pen
 void Feed::place(Access access, const Part& part, StreamNumber stream) {
   const Rows& rows = part.rows;
   const auto use = [&](std::uint64_t address, std::uint64_t pitch, Mode mode) {
-    if (memory_at(address) == nullptr) return;
+    if (memory_.at(address) == nullptr) return;
     if (mode == Mode::write) {
       order_.words_overwritten(address, address + std::max<std::uint64_t>(part.bytes, 1), stream);
     }
@@ -451,12 +403,9 @@ void Feed::place(Access access, const Part& part, StreamNumber stream) {
 void Feed::memory_made(const std::byte* record, bool has_stream, StreamNumber stream) {
   const std::uint64_t begin = wire::load(record, race::kWord0), bytes = wire::load(record, race::kWord1);
   if (bytes == 0 || begin + bytes < begin) return;
-  auto at = memory_.upper_bound(begin);
-  if (at != memory_.begin() && std::prev(at)->second.begin + std::prev(at)->second.bytes > begin) --at;
-  while (at != memory_.end() && at->first < begin + bytes) at = memory_.erase(at);
   const auto kind = static_cast<wire::allocation::Kind>(wire::load(record, race::kWord2));
-  memory_[begin] = {begin, bytes, wire::load(record, operation::kSite), kind,
-                    home_of(kind, static_cast<std::uint32_t>(wire::load(record, race::kWord3)))};
+  memory_.made({begin, bytes, wire::load(record, operation::kSite), kind},
+               static_cast<std::uint32_t>(wire::load(record, race::kWord3)));
   history_.forget(begin, bytes);
   if (!has_stream) return;
   Access access;
@@ -473,15 +422,15 @@ void Feed::memory_made(const std::byte* record, bool has_stream, StreamNumber st
 
 void Feed::memory_freed(const std::byte* record, bool has_stream, StreamNumber stream) {
   const std::uint64_t begin = wire::load(record, race::kWord0);
-  const auto at = memory_.find(begin);
-  if (has_stream && at != memory_.end()) {
+  const Memory* freed = memory_.that_begins_at(begin);
+  if (has_stream && freed != nullptr) {
     Access access;
     access.at = order_.issue(stream);
     access.stream = stream;
     access.site = wire::load(record, operation::kSite);
     access.what = What::free;
     access.begin = begin;
-    access.width = at->second.bytes;
+    access.width = freed->bytes;
     access.mode = Mode::write;
     access.exact = true;
     add(access);
@@ -489,13 +438,13 @@ void Feed::memory_freed(const std::byte* record, bool has_stream, StreamNumber s
     return;
   }
   // For stream-ordered memory the driver does not wait.
-  const bool ordered = at != memory_.end() && at->second.kind == wire::allocation::Kind::ordered;
+  const bool ordered = freed != nullptr && freed->kind == wire::allocation::Kind::ordered;
   if (wire::load(record, race::kWord2) != 0 && !ordered) {
-    order_.context_seen(context_uid(static_cast<std::uint32_t>(wire::load(record, race::kWord1))));
+    order_.context_seen(memory_.context_uid(static_cast<std::uint32_t>(wire::load(record, race::kWord1))));
   }
-  if (at == memory_.end()) return;
-  history_.forget(begin, at->second.bytes);
-  memory_.erase(at);
+  if (freed == nullptr) return;
+  history_.forget(begin, freed->bytes);
+  memory_.freed(begin);
 }
 
 // ---- what was found
@@ -505,44 +454,13 @@ session::RaceCounts Feed::counts() const {
   return {0, operations_, lost_, gaps_, history_.forgotten(), unlisted, history_.unjudged()};
 }
 
-session::RaceAccess Feed::told(const Access& access) const {
-  session::RaceAccess to;
-  to.what = stored_work(access.what);
-  to.mode = stored_mode(access.mode);
-  to.begin = access.begin;
-  to.end = access.end();
-  to.exact = access.exact;
-  to.stream = order_.traits(access.stream).handle;
-  to.site = access.site;
-  to.function = access.function;
-  to.parameter = access.parameter;
-  to.node = access.node;
-  to.thread = access.thread;
-  to.ticks = access.ticks;
-  return to;
-}
-
-session::Race Feed::told(const Conflict& found, const Memory& home) const {
-  session::Race to;
-  to.first = told(found.first);
-  to.second = told(found.second);
-  to.possible = found.possible;
-  to.uncertain = found.uncertain;
-  to.waited_before = found.ever_waited;
-  to.several = found.several;
-  to.one_graph = found.first.at == found.second.at;
-  to.times = found.times;
-  to.address = home.begin, to.bytes = home.bytes, to.allocated = home.site;
-  return to;
-}
-
 std::vector<session::Race> Feed::races() const {
   std::vector<session::Race> out;
   for (std::size_t i = 0; i < history_.races().size(); ++i) {
-    out.push_back(told(history_.races()[i], i < homes_.size() ? homes_[i] : Memory{}));
+    out.push_back(stored_race(history_.races()[i], i < homes_.size() ? homes_[i] : Memory{}, order_));
   }
   for (std::size_t i = 0; i < host_writes_.found().size(); ++i) {
-    out.push_back(told(host_writes_.found()[i], host_homes_[i]));
+    out.push_back(stored_race(host_writes_.found()[i], host_homes_[i], order_));
   }
   return out;
 }
@@ -550,8 +468,8 @@ std::vector<session::Race> Feed::races() const {
 std::vector<session::Race> Feed::unjudged() const {
   std::vector<session::Race> out;
   for (const Conflict& pair : history_.unjudged_pairs()) {
-    const Memory* memory = memory_at(std::max(pair.first.begin, pair.second.begin));
-    out.push_back(told(pair, memory == nullptr ? Memory{} : *memory));
+    const Memory* memory = memory_.at(std::max(pair.first.begin, pair.second.begin));
+    out.push_back(stored_race(pair, memory == nullptr ? Memory{} : *memory, order_));
   }
   return out;
 }

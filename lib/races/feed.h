@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,12 +14,12 @@
 #include "races/graph_accesses.h"
 #include "races/history.h"
 #include "races/host_writes.h"
+#include "races/known_memory.h"
 #include "races/launch_bytes.h"
 #include "races/order.h"
 #include "sass/kernel_accesses.h"
 #include "session/area/ring_follower.h"
 #include "session/notes/races.h"
-#include "wire/allocation.h"
 
 namespace cudadiag::races {
 
@@ -50,12 +49,6 @@ class Feed : public session::RingReader {
   bool found_any() const { return !history_.races().empty() || !host_writes_.found().empty(); }
 
  private:
-  struct Memory {
-    std::uint64_t begin = 0, bytes = 0;
-    std::uint32_t site = 0;
-    wire::allocation::Kind kind = wire::allocation::Kind::none;
-    std::uint32_t context = 0;  // uid, of memory of a device
-  };
   // The entry of the area's table, and which of its lives this is.
   struct Known {
     std::uint64_t created = 0;
@@ -121,21 +114,14 @@ class Feed : public session::RingReader {
   void begin_life(Known& known, std::uint64_t created, const StreamTraits& traits);
   void stream_made(const std::byte* record, std::uint32_t index, std::uint64_t ticks);
   bool find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream);
-  std::uint32_t context_uid(std::uint32_t index) const;
-  std::uint32_t home_of(wire::allocation::Kind kind, std::uint32_t context) const;
   // Whether a copy between these waits for two devices, and they for it.
   bool joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_t destination) const;
   bool may_end(const Word& word, const Pending& pending) const;
-  const Memory* memory_at(std::uint64_t address) const;
   void note_homes();
-  session::RaceAccess told(const Access& access) const;
-  session::Race told(const Conflict& race, const Memory& home) const;
-  session::Race told(const HostWrites::Found& found, const Memory& home) const;
   bool is_covered(std::uint64_t begin, std::uint64_t end) const;
-  void read_allocations();
 
-  std::span<const std::byte> area_;
-  std::span<const std::byte> streams_, contexts_;
+  std::span<const std::byte> streams_;
+  KnownMemory memory_;
   Order order_;
   History history_;
   HostWrites host_writes_{order_};
@@ -143,8 +129,7 @@ class Feed : public session::RingReader {
   std::unordered_map<std::uint64_t, std::uint32_t> launch_numbers_;  // by hash
   sass::LaunchWords launch_;                                         // in hand
   std::vector<Known> known_;
-  std::vector<Pending> pending_;            // by thread
-  std::map<std::uint64_t, Memory> memory_;  // by address; not overlapping
+  std::vector<Pending> pending_;  // by thread
   LaunchBytes launch_bytes_;
   std::vector<session::Overrun> overruns_;
   std::vector<Memory> homes_;                        // of the races' memory, as it was when they were found

@@ -137,7 +137,7 @@ void Feed::graph(const std::byte* record, StreamNumber stream) {
 
 void Feed::graph_accesses(Graph& graph, const std::byte* record, Moment at, StreamNumber stream) {
   for (Access each : graph.accesses) {
-    if (memory_at(each.begin) == nullptr) continue;
+    if (memory_.at(each.begin) == nullptr) continue;
     each.at = at;
     each.stream = stream;
     each.thread = wire::load(record, operation::kThread);
@@ -161,7 +161,7 @@ void Feed::inside_graph(const Graph& graph, Moment at, StreamNumber stream) {
   for (std::size_t i = 0; i < accesses.size(); ++i) {
     accesses[i].at = at;
     accesses[i].stream = stream;
-    if (memory_at(accesses[i].begin) == nullptr) continue;
+    if (memory_.at(accesses[i].begin) == nullptr) continue;
     for (std::size_t j = i + 1; j < accesses.size() && accesses[j].begin < accesses[i].end(); ++j) {
       if (++pairs > kMostPairs) return;
       accesses[j].at = at;

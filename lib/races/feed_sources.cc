@@ -12,7 +12,7 @@ namespace race = wire::race;
 using Memories = wire::allocation::Kind;
 
 bool Feed::is_of_host(std::uint64_t address) const {
-  const Memory* memory = memory_at(address);
+  const Memory* memory = memory_.at(address);
   return memory != nullptr && (memory->kind == Memories::pinned || memory->kind == Memories::registered ||
                                memory->kind == Memories::managed);
 }
@@ -27,7 +27,7 @@ void Feed::watch_sources(const Access& copy, const std::vector<Part>& parts, std
     const Rows& rows = part.rows;
     const Access source =
         with_place(copy, part.source, {rows.source_pitch, part.bytes, rows.width, rows.rows}, Mode::read);
-    const Memory* memory = memory_at(part.source);
+    const Memory* memory = memory_.at(part.source);
     history_.each_writer(source, memory->begin, memory->begin + memory->bytes, [&](const Access& writer) {
       (order_.before(writer, copy.stream) ? watched.written_before : watched.written_beside) = true;
     });
@@ -57,23 +57,8 @@ void Feed::source_changed(const std::byte* record) {
                                      (what & race::kWhileHeld) != 0,
                                      (what & race::kSampled) != 0};
   if (!host_writes_.changed(change)) return;
-  const Memory* memory = memory_at(begin);
+  const Memory* memory = memory_.at(begin);
   host_homes_.push_back(memory == nullptr ? Memory{} : *memory);
-}
-
-session::Race Feed::told(const HostWrites::Found& found, const Memory& home) const {
-  session::Race to;
-  to.first = told(found.copy);
-  to.second.on_host = true;
-  to.second.mode = session::RaceMode::write;
-  to.second.begin = found.change.begin;
-  to.second.end = found.change.end;
-  to.second.exact = found.change.while_held;
-  to.changed = found.change.bytes;
-  to.sampled = found.change.sampled;
-  to.times = found.times;
-  to.address = home.begin, to.bytes = home.bytes, to.allocated = home.site;
-  return to;
 }
 
 }  // namespace cudadiag::races

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "races/feed.h"
+#include "races/stored_race.h"
 #include "wire/allocation.h"
 
 namespace cudadiag::races {
@@ -22,16 +23,16 @@ bool has_known_end(MemoryKind kind) {
 
 // Pieces of memory that are mapped side by side are used as one.
 bool Feed::is_covered(std::uint64_t begin, std::uint64_t end) const {
-  const Memory* memory = memory_at(begin);
+  const Memory* memory = memory_.at(begin);
   while (memory != nullptr && memory->begin + memory->bytes < end) {
     if (memory->kind != MemoryKind::mapped) return false;
-    memory = memory_at(memory->begin + memory->bytes);
+    memory = memory_.at(memory->begin + memory->bytes);
   }
   return memory != nullptr;
 }
 
 void Feed::note_overrun(const Access& access, std::uint64_t pointer) {
-  const Memory* memory = memory_at(pointer);
+  const Memory* memory = memory_.at(pointer);
   if (gap_until_ != 0 || memory == nullptr || !has_known_end(memory->kind)) return;
   const std::uint64_t end = memory->begin + memory->bytes;
   const bool inside = access.begin >= memory->begin && access.end() <= end;
@@ -45,7 +46,7 @@ void Feed::note_overrun(const Access& access, std::uint64_t pointer) {
     return;
   }
   if (overruns_.size() >= kMostOverruns) return;
-  overruns_.push_back({0, told(access), memory->begin, memory->bytes, memory->site, 1});
+  overruns_.push_back({0, stored_access(access, order_), memory->begin, memory->bytes, memory->site, 1});
 }
 
 }  // namespace cudadiag::races
