@@ -18,7 +18,7 @@
 #include "diagnose/next_steps.h"
 #include "diagnose/operation_memory.h"
 #include "diagnose/races/races.h"
-#include "diagnose/ranks.h"
+#include "diagnose/ranks/ranks.h"
 #include "diagnose/reruns/access.h"
 #include "diagnose/reruns/captured_values.h"
 #include "diagnose/reruns/device.h"

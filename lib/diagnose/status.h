@@ -1,5 +1,5 @@
 // The unfinished work and the waits of a run at one moment, worded and resolved: while it runs, or at its end.
-// The writers are in report/status_text.h.
+// The writers are in report/status/status_text.h.
 #pragma once
 
 #include <cstdint>

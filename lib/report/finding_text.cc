@@ -10,7 +10,7 @@
 #include "diagnose/kernel_name.h"
 #include "diagnose/launch.h"
 #include "diagnose/lines/changed_sources.h"
-#include "diagnose/ranks.h"
+#include "diagnose/ranks/ranks.h"
 #include "diagnose/stream_name.h"
 #include "diagnose/words.h"
 #include "report/access_text.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "diagnose/groups.h"
+#include "diagnose/ranks/groups.h"
 #include "diagnose/words.h"
 #include "report/json_values.h"
 #include "session/manifest.h"

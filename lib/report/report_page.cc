@@ -6,8 +6,8 @@
 #include <map>
 
 #include "base/printable.h"
-#include "diagnose/groups.h"
-#include "diagnose/rank_names.h"
+#include "diagnose/ranks/groups.h"
+#include "diagnose/ranks/rank_names.h"
 #include "diagnose/reruns/external_findings.h"
 #include "diagnose/run_context.h"
 #include "diagnose/words.h"

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/printable.h"
-#include "diagnose/groups.h"
+#include "diagnose/ranks/groups.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/report_page.h"

@@ -5,11 +5,11 @@
 
 #include "diagnose/session_state.h"
 #include "diagnose/status.h"
-#include "report/activity.h"
 #include "report/html.h"
 #include "report/json.h"
 #include "report/sarif.h"
-#include "report/status_text.h"
+#include "report/status/activity.h"
+#include "report/status/status_text.h"
 #include "report/text.h"
 
 namespace cudadiag::test {

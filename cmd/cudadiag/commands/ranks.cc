@@ -1,4 +1,4 @@
-#include "diagnose/ranks.h"
+#include "diagnose/ranks/ranks.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -14,8 +14,8 @@
 
 #include "base/printable.h"
 #include "commands/commands.h"
-#include "diagnose/groups.h"
-#include "diagnose/rank_names.h"
+#include "diagnose/ranks/groups.h"
+#include "diagnose/ranks/rank_names.h"
 #include "diagnose/run_context.h"
 #include "diagnose/words.h"
 #include "options/command_line.h"

@@ -10,7 +10,7 @@
 #include "commands/commands.h"
 #include "diagnose/session_state.h"
 #include "options/shared_options.h"
-#include "report/status_text.h"
+#include "report/status/status_text.h"
 #include "session/notes/unrecorded.h"
 #include "session/ownership.h"
 #include "session/session_reader.h"

@@ -15,7 +15,7 @@
 #include "diagnose/words.h"
 #include "options/command_line.h"
 #include "options/shared_options.h"
-#include "report/activity.h"
+#include "report/status/activity.h"
 #include "sessions/session_choice.h"
 #include "terminal/terminal.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "diagnose/groups.h"
+#include "diagnose/ranks/groups.h"
 #include "diagnose/words.h"
 #include "report/html/finding_article.h"
 #include "report/html/markup.h"

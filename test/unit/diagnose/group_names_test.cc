@@ -1,4 +1,4 @@
-#include "diagnose/group_names.h"
+#include "diagnose/ranks/group_names.h"
 
 #include <doctest/doctest.h>
 

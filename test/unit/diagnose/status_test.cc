@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "report/activity.h"
-#include "report/status_text.h"
+#include "report/status/activity.h"
+#include "report/status/status_text.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

@@ -1,4 +1,4 @@
-#include "diagnose/rank_names.h"
+#include "diagnose/ranks/rank_names.h"
 
 #include <fmt/core.h>
 

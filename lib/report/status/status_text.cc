@@ -1,4 +1,4 @@
-#include "report/status_text.h"
+#include "report/status/status_text.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "diagnose/ranks.h"
+#include "diagnose/ranks/ranks.h"
 
 #include <fmt/core.h>
 
@@ -9,10 +9,10 @@
 #include "base/demangle.h"
 #include "base/printable.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/host_line.h"
 #include "diagnose/kernel_name.h"
-#include "diagnose/latest_line.h"
-#include "diagnose/rank_names.h"
+#include "diagnose/lines/host_line.h"
+#include "diagnose/lines/latest_line.h"
+#include "diagnose/ranks/rank_names.h"
 #include "diagnose/resolved_site.h"
 #include "diagnose/words.h"
 #include "session/property.h"

@@ -1,4 +1,4 @@
-#include "diagnose/group_names.h"
+#include "diagnose/ranks/group_names.h"
 
 #include <fmt/core.h>
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/printable.h"
-#include "diagnose/rank_names.h"
+#include "diagnose/ranks/rank_names.h"
 
 namespace cudadiag::diagnose {
 namespace {

@@ -1,4 +1,4 @@
-#include "diagnose/groups.h"
+#include "diagnose/ranks/groups.h"
 
 #include <fmt/core.h>
 
@@ -11,12 +11,12 @@
 #include "base/demangle.h"
 #include "base/printable.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/group_names.h"
-#include "diagnose/host_line.h"
 #include "diagnose/kernel_name.h"
-#include "diagnose/latest_line.h"
-#include "diagnose/rank_names.h"
-#include "diagnose/ranks.h"
+#include "diagnose/lines/host_line.h"
+#include "diagnose/lines/latest_line.h"
+#include "diagnose/ranks/group_names.h"
+#include "diagnose/ranks/rank_names.h"
+#include "diagnose/ranks/ranks.h"
 #include "diagnose/resolved_site.h"
 #include "diagnose/words.h"
 

@@ -1,4 +1,4 @@
-#include "diagnose/host_line.h"
+#include "diagnose/lines/host_line.h"
 
 #include "diagnose/resolved_site.h"
 

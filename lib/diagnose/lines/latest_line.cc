@@ -1,4 +1,4 @@
-#include "diagnose/latest_line.h"
+#include "diagnose/lines/latest_line.h"
 
 #include <algorithm>
 #include <set>

@@ -2,7 +2,7 @@
 
 #include "diagnose/words.h"
 #include "report/json_values.h"
-#include "report/status_text.h"
+#include "report/status/status_text.h"
 
 namespace cudadiag::report {
 namespace {

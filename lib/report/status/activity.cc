@@ -1,4 +1,4 @@
-#include "report/activity.h"
+#include "report/status/activity.h"
 
 #include <fmt/core.h>
 
