@@ -7,7 +7,7 @@
 
 #include "analyse/cuda_errors.h"
 #include "analyse/graphs/graph_nodes.h"
-#include "wire/kernel_names.h"
+#include "wire/names/kernel_names.h"
 
 namespace cudadiag::analyse {
 namespace {

@@ -14,7 +14,7 @@
 #include "launch/command_path.h"
 #include "launch/environment.h"
 #include "session/library_paths.h"
-#include "wire/environment.h"
+#include "wire/names/environment.h"
 
 namespace cudadiag::launch {
 namespace {

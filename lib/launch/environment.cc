@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "launch/profiler_plugin.h"
-#include "wire/environment.h"
+#include "wire/names/environment.h"
 
 namespace cudadiag::launch {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "session/session.h"
-#include "wire/record_options.h"
+#include "wire/names/record_options.h"
 
 namespace cudadiag::launch {
 

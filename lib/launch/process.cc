@@ -28,7 +28,7 @@ namespace bp = boost::process;
 
 #include "launch/command_path.h"
 #include "launch/supervised/process_tree.h"
-#include "wire/environment.h"
+#include "wire/names/environment.h"
 
 namespace cudadiag::launch {
 namespace {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <optional>
 
-#include "wire/environment.h"
+#include "wire/names/environment.h"
 
 namespace cudadiag::launch {
 namespace {

@@ -23,8 +23,8 @@
 #include "record/recorder.h"
 #include "record/this_thread.h"
 #include "record/uncancelled.h"
-#include "wire/environment.h"
-#include "wire/unrecorded.h"
+#include "wire/names/environment.h"
+#include "wire/names/unrecorded.h"
 
 extern "C" int InitializeInjection();
 

@@ -33,7 +33,7 @@
 #include "record/process/launch_blocking.h"
 #include "record/python/python_hook.h"
 #include "record/rerun/window.h"
-#include "wire/record_options.h"
+#include "wire/names/record_options.h"
 
 namespace cudadiag::record {
 

@@ -10,7 +10,7 @@
 #include "record/cupti/driver_api.h"
 #include "record/hooks/hooks.h"
 #include "record/output/interner.h"
-#include "wire/record_options.h"
+#include "wire/names/record_options.h"
 
 namespace cudadiag::record {
 

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <string>
 
-#include "wire/temporary_file.h"
+#include "wire/names/temporary_file.h"
 
 namespace cudadiag::session {
 namespace {

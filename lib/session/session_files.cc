@@ -21,9 +21,9 @@
 #include "session/plain_folder.h"
 #include "session/session_folders.h"
 #include "wire/area.h"
+#include "wire/names/unrecorded.h"
 #include "wire/rerun/delivery.h"
 #include "wire/rerun/saved_launch.h"
-#include "wire/unrecorded.h"
 
 namespace cudadiag::session {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "python/hook_sources.h"
 #include "session/session_files.h"
-#include "wire/environment.h"
+#include "wire/names/environment.h"
 
 namespace cudadiag::supervise {
 namespace {

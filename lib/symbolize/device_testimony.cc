@@ -8,7 +8,7 @@
 #include "evidence/tools/debugger_text.h"
 #include "session/notes/witness.h"
 #include "session/session_folders.h"
-#include "wire/core_dump.h"
+#include "wire/names/core_dump.h"
 
 namespace cudadiag::symbolize {
 namespace {

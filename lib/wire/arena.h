@@ -36,7 +36,7 @@ inline constexpr Field<std::uint32_t, 24> kClaimed;    // recorders, fetch_add; 
 // A futex word: recorders add one and wake it whenever an area freezes, so the launcher need not poll.
 inline constexpr Field<std::uint32_t, 28> kEvents;
 // Recorders: the processes that initialised CUDA and cannot be recorded, for another reason than the lack of an area;
-// and why the latest of them cannot (unrecorded.h), which is stored first.
+// and why the latest of them cannot (names/unrecorded.h), which is stored first.
 inline constexpr Field<std::uint32_t, 32> kUnrecorded;  // fetch_add
 inline constexpr Field<std::uint32_t, 36> kUnrecordedWhy;
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api.h"
+#include "api/api.h"
 
 namespace sim {
 namespace {

@@ -12,7 +12,7 @@
 #include "options/shared_options.h"
 #include "session/session_writer.h"
 #include "terminal/terminal.h"
-#include "wire/environment.h"
+#include "wire/names/environment.h"
 
 namespace cudadiag::command {
 namespace {

@@ -11,7 +11,7 @@
 #include "analyse/site_keys.h"
 #include "analyse/suspects.h"
 #include "wire/graph_node.h"
-#include "wire/kernel_names.h"
+#include "wire/names/kernel_names.h"
 
 namespace cudadiag::analyse {
 namespace {

@@ -9,7 +9,7 @@
 #include "analyse/forward_launches.h"
 #include "analyse/graphs/graph_nodes.h"
 #include "diagnose/resolved_site.h"
-#include "wire/core_dump.h"
+#include "wire/names/core_dump.h"
 
 namespace cudadiag::diagnose {
 namespace {

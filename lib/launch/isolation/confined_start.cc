@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "launch/isolation/call_rules.h"
-#include "wire/environment.h"
+#include "wire/names/environment.h"
 
 namespace cudadiag::launch {
 namespace {

@@ -29,7 +29,7 @@
 #include "launch/isolation/private_network.h"
 #include "launch/supervised/process_tree.h"
 #include "launch/supervised/supervision.h"
-#include "wire/environment.h"
+#include "wire/names/environment.h"
 
 namespace cudadiag::launch {
 namespace {

@@ -3,7 +3,7 @@
 #include "record/calls/driver_log.h"
 #include "record/calls/memory_calls.h"
 #include "record/this_thread.h"
-#include "wire/core_dump.h"
+#include "wire/names/core_dump.h"
 
 namespace cudadiag::record {
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/environment.h"
+#include "wire/names/environment.h"
 
 namespace cudadiag::record {
 namespace {

@@ -8,7 +8,7 @@
 #include <climits>
 #include <iterator>
 
-#include "wire/environment.h"
+#include "wire/names/environment.h"
 
 namespace cudadiag::record {
 

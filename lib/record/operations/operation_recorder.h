@@ -28,7 +28,7 @@
 #include "record/rerun/exclusive_wait.h"
 #include "record/saving/launch_saver.h"
 #include "record/saving/node_saver.h"
-#include "wire/record_options.h"
+#include "wire/names/record_options.h"
 
 namespace cudadiag::record {
 

@@ -17,7 +17,7 @@
 #include "record/operations/threads.h"
 #include "record/output/area_map.h"
 #include "record/output/interner.h"
-#include "wire/record_options.h"
+#include "wire/names/record_options.h"
 #include "wire/stream.h"
 
 namespace cudadiag::record {

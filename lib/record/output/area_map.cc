@@ -15,7 +15,7 @@
 
 #include "record/clock.h"
 #include "record/output/arena_file.h"
-#include "wire/environment.h"
+#include "wire/names/environment.h"
 
 namespace cudadiag::record {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "wire/arena.h"
-#include "wire/environment.h"
+#include "wire/names/environment.h"
 
 namespace cudadiag::record {
 

@@ -74,7 +74,7 @@ class Interner {
   std::uint32_t string(std::string_view text);
   std::uint32_t module(std::uint64_t key, const ModuleImage& image);
   std::uint32_t function(std::string_view mangled);
-  // wire/kernel_names.h, decided once per function.
+  // wire/names/kernel_names.h, decided once per function.
   bool checks_its_data(std::uint32_t function) const {
     return function < checking_functions_.size() && checking_functions_[function];
   }

@@ -17,7 +17,7 @@
 #include "record/output/decimal.h"
 #include "wire/area.h"
 #include "wire/arena.h"
-#include "wire/environment.h"
+#include "wire/names/environment.h"
 
 namespace cudadiag::record {
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "wire/unrecorded.h"
+#include "wire/names/unrecorded.h"
 
 namespace cudadiag::record {
 

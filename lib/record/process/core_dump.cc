@@ -6,7 +6,7 @@
 #include <climits>
 #include <cstddef>
 
-#include "wire/core_dump.h"
+#include "wire/names/core_dump.h"
 
 namespace cudadiag::record {
 

@@ -1,4 +1,4 @@
-// Asks the driver to write a GPU core dump of this process when a kernel fails (wire/core_dump.h).
+// Asks the driver to write a GPU core dump of this process when a kernel fails (wire/names/core_dump.h).
 #pragma once
 
 #include "record/cupti/driver_api.h"

@@ -13,7 +13,7 @@
 
 #include "record/clock.h"
 #include "record/uncancelled.h"
-#include "wire/environment.h"
+#include "wire/names/environment.h"
 #include "wire/rerun/delivery.h"
 
 namespace cudadiag::record {

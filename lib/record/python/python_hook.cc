@@ -9,7 +9,7 @@
 #include "python/hook_sources.h"
 #include "record/python/deliveries.h"
 #include "record/this_thread.h"
-#include "wire/environment.h"
+#include "wire/names/environment.h"
 #include "wire/rerun/delivery.h"
 
 namespace cudadiag::record {

@@ -1,5 +1,5 @@
-// A call that a rerun saved with its arguments, as `--save-inputs` asks (lib/python/cudadiag_hook/suspect_lines/inputs.py), checked:
-// the input of the script that makes the call again.
+// A call that a rerun saved with its arguments, as `--save-inputs` asks
+// (lib/python/cudadiag_hook/suspect_lines/inputs.py), checked: the input of the script that makes the call again.
 #pragma once
 
 #include <cstdint>

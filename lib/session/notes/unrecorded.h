@@ -9,7 +9,7 @@
 
 #include "session/session.h"
 #include "session/session_folders.h"
-#include "wire/unrecorded.h"
+#include "wire/names/unrecorded.h"
 
 namespace cudadiag::session {
 

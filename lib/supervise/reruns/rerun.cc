@@ -26,7 +26,7 @@
 #include "supervise/tools/external_tools.h"
 #include "supervise/tools/failing_code.h"
 #include "symbolize/file_time.h"
-#include "wire/environment.h"
+#include "wire/names/environment.h"
 
 namespace cudadiag::supervise {
 namespace {

@@ -9,7 +9,7 @@
 #include "launch/changed_files.h"
 #include "session/session_folders.h"
 #include "supervise/reruns/rerun_times.h"
-#include "wire/environment.h"
+#include "wire/names/environment.h"
 
 namespace cudadiag::supervise {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "wire/hash.h"
+#include "wire/names/temporary_file.h"
 #include "wire/operation.h"
-#include "wire/temporary_file.h"
 
 namespace cudadiag::wire::site_key {
 

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "analyse/first_failure.h"
-#include "picture_builder.h"
+#include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;
 using namespace cudadiag::analyse;

@@ -7,7 +7,7 @@
 
 #include "analyse/first_failure.h"
 #include "analyse/reruns/rerun_window.h"
-#include "picture_builder.h"
+#include "unit/analyse/picture_builder.h"
 #include "wire/rerun/site_key.h"
 
 using namespace cudadiag;

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "picture_builder.h"
+#include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;
 using namespace cudadiag::analyse;

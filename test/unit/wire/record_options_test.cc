@@ -1,4 +1,4 @@
-#include "wire/record_options.h"
+#include "wire/names/record_options.h"
 
 #include <doctest/doctest.h>
 

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "wire/temporary_file.h"
+#include "wire/names/temporary_file.h"
 
 using namespace cudadiag::wire;
 

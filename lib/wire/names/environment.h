@@ -8,7 +8,7 @@ inline constexpr const char* kInjection = "CUDA_INJECTION64_PATH";
 // The library that it named before the launcher put the recorder there. The recorder starts it first.
 inline constexpr const char* kEarlierInjection = "CUDADIAG_EARLIER_INJECTION";
 
-// Path of the arena (arena.h): "/proc/LAUNCHER/fd/N". Unset or not to be opened: kSession is used.
+// Path of the arena (wire/arena.h): "/proc/LAUNCHER/fd/N". Unset or not to be opened: kSession is used.
 inline constexpr const char* kArena = "CUDADIAG_ARENA";
 // Folder in which a recorder that reaches no arena writes its area as `PID.area`, or `PID-2.area`, ….
 inline constexpr const char* kSession = "CUDADIAG_SESSION";
@@ -18,7 +18,8 @@ inline constexpr const char* kPass = "CUDADIAG_PASS";
 inline constexpr const char* kWindow = "CUDADIAG_WINDOW";
 // The lines of Python at which values are taken (values.h), in a rerun or if the user watches some. Unset: none.
 inline constexpr const char* kValues = "CUDADIAG_VALUES";
-// The checks of `cudadiag nans`, comma-separated: also-inf, blocking, history=N (lib/python/cudadiag_hook/bad_values/nans.py).
+// The checks of `cudadiag nans`, comma-separated: also-inf, blocking, history=N
+// (lib/python/cudadiag_hook/bad_values/nans.py).
 inline constexpr const char* kNans = "CUDADIAG_NANS";
 // In a rerun that traces bad values: the seconds that it may take (lib/python/cudadiag_hook/bad_values/origins.py).
 inline constexpr const char* kOrigins = "CUDADIAG_ORIGINS";

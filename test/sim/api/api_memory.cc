@@ -1,7 +1,7 @@
 // Allocation, registration, copies and memsets.
 #include <cstring>
 
-#include "api.h"
+#include "api/api.h"
 
 using sim::Gpu;
 using sim::Memory;

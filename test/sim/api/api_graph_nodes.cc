@@ -1,7 +1,7 @@
 // Nodes of graphs: adding them by hand, asking for them, taking them out.
 #include <algorithm>
 
-#include "api.h"
+#include "api/api.h"
 #include "graph.h"
 #include "launch.h"
 

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "api.h"
+#include "api/api.h"
 #include "launch.h"
 
 using sim::Gpu;

@@ -1,5 +1,5 @@
 // Why a process that initialised CUDA is not recorded, as far as its recorder can leave that somewhere: in the arena's
-// header (arena.h), or, where no arena can be reached, as the name of an empty file in the session's folder, which
+// header (wire/arena.h), or, where no arena can be reached, as the name of an empty file in the session's folder, which
 // neither a limit on the size of files nor a full disk forbids:
 //
 //   4711-3-27.unrecorded     process 4711, What::file, errno 27

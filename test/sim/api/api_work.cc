@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "api.h"
+#include "api/api.h"
 #include "launch.h"
 
 using sim::Gpu;

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "api.h"
+#include "api/api.h"
 #include "launch.h"
 
 using sim::Gpu;

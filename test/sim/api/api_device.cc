@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-#include "api.h"
+#include "api/api.h"
 #include "launch.h"
 #include "names.h"
 

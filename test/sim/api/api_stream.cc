@@ -1,7 +1,7 @@
 // Streams, events, captures and stream memory operations.
 #include <algorithm>
 
-#include "api.h"
+#include "api/api.h"
 
 using sim::Gpu;
 using sim::Op;

@@ -1,7 +1,7 @@
 // Memory that is mapped at reserved addresses. A handle is the number of its bytes.
 #include <sys/mman.h>
 
-#include "api.h"
+#include "api/api.h"
 
 using sim::Gpu;
 

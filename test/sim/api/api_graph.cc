@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "api.h"
+#include "api/api.h"
 #include "graph.h"
 
 using sim::Gpu;
