@@ -9,6 +9,7 @@ and how long did both take. Cases that the hardware decides, and races, are coun
 
 import argparse
 import concurrent.futures
+import functools
 import json
 import pathlib
 import re
@@ -37,16 +38,7 @@ class Replays:
         self.tests, self.options = tests, options
 
     def run(self, case):
-        command = self.tests.command(case)
-        if self.tests.missing(case, command):
-            return None
-        folder = pathlib.Path(tempfile.mkdtemp(dir=self.tests.scratch))
-        try:
-            return self.watched(case, command, folder, suite.environment(folder / "state"))
-        except (TimeoutError, ValueError, KeyError, OSError) as e:
-            return {"case": case.name, "problem": f"{type(e).__name__}: {e}"}
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        return self.tests.examine(case, functools.partial(self.watched, case))
 
     def watched(self, case, command, folder, env):
         given = [word for word in case.options if not word.startswith("--rerun")]

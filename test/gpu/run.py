@@ -133,6 +133,20 @@ class Suite:
                 return f"{Path(word).name} is not built (no nvcc at build time)"
         return None
 
+    def examine(self, case, examined):
+        """The case's dictionary of results: what `examined(command, folder, env)` gives, with a folder that is removed
+        afterwards; or what went wrong. None: the case cannot run here."""
+        command = self.command(case)
+        if self.missing(case, command):
+            return None
+        folder = Path(tempfile.mkdtemp(dir=self.scratch))
+        try:
+            return examined(command, folder, environment(folder / "state"))
+        except (TimeoutError, ValueError, KeyError, OSError) as e:
+            return {"case": case.name, "problem": f"{type(e).__name__}: {e}"}
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
     def run(self, case):
         command = self.command(case)
         lacking = self.missing(case, command)

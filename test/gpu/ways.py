@@ -7,6 +7,7 @@ between CUPTI and hooks counts where the answer differs: its kind, code, line, g
 
 import argparse
 import concurrent.futures
+import functools
 import json
 import pathlib
 import shutil
@@ -37,22 +38,14 @@ class Ways:
         self.tests, self.ways = tests, ways
 
     def run(self, case):
-        command = self.tests.command(case)
-        if self.tests.missing(case, command):
-            return None
-        folder = pathlib.Path(tempfile.mkdtemp(dir=self.tests.scratch))
-        try:
-            env = suite.environment(folder / "state")
-            start = time.monotonic()
-            plain = suite.execute(command, env)
-            result = {"case": case.name, "plain": {"status": plain.status, "seconds": time.monotonic() - start}}
-            for way in self.ways:
-                result[way] = self.watched(case, command, WAYS[way], folder / way, env)
-            return result
-        except (TimeoutError, ValueError, KeyError, OSError) as e:
-            return {"case": case.name, "problem": f"{type(e).__name__}: {e}"}
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        return self.tests.examine(case, functools.partial(self.compared, case))
+
+    def compared(self, case, command, folder, env):
+        plain = suite.execute(command, env)
+        result = {"case": case.name, "plain": {"status": plain.status, "seconds": plain.seconds}}
+        for way in self.ways:
+            result[way] = self.watched(case, command, WAYS[way], folder / way, env)
+        return result
 
     def watched(self, case, command, options, folder, env):
         session, report = folder, folder.with_suffix(".json")
