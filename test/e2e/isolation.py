@@ -1,272 +1,25 @@
 """A rerun that nobody asked for changes nothing, and proves what it can; a function each, its name is the claim."""
 
-import contextlib
-import ctypes
 import os
 import pathlib
-import resource
 import shutil
 import signal
 import socket
-import sqlite3
-import struct
-import subprocess
 import sys
-import threading
 import time
 
 import hangs
 import kills
+from counted_changes import Place, changed, lines_of
 from harness import expect, expect_in, expect_success, program, skip
 from passes import AGAIN, bisect, evidence, outcomes, rerun
-
-libc = ctypes.CDLL(None, use_errno=True)
-COUNTING = """
-import resource, signal, sys, time
-count = 0
-def add(*_):
-    global count
-    count += 1
-signal.signal(signal.SIGUSR1, add)
-print('ready', flush=True)
-sys.stdin.read()
-print(count, resource.getrlimit(resource.RLIMIT_NOFILE)[0], flush=True)
-"""
-
-
-def _lines(path):
-    return len(path.read_text().splitlines())
-
-
-class Place:
-    """A folder beside the working folder with what programs/changes.py changes, and how often it has been changed."""
-
-    def __init__(self, machine):
-        self.path = pathlib.Path(str(machine.folder) + ".place")
-        self.path.mkdir()
-        for name in ("queue", "folders", "done", "made", "linked"):
-            (self.path / name).mkdir()
-        for number in range(9):
-            (self.path / "queue" / str(number)).write_text("work\n")
-            (self.path / "folders" / str(number)).mkdir()
-        (self.path / "count").write_text("")
-        (self.path / "mapped").write_bytes(bytes(4096))
-        (self.path / "large").write_bytes(bytes(1000))
-        (self.path / "large").chmod(0o600)
-        os.utime(self.path / "large", (1_000_000_000, 1_000_000_000))
-        (machine.folder / "results").symlink_to(self.path / "linked")
-        (machine.folder / "linked.txt").symlink_to(self.path / "count")
-        self.closing = contextlib.ExitStack()
-        self.closing.callback(shutil.rmtree, self.path, ignore_errors=True)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.closing.close()
-
-    def note(self, name, value):
-        (self.path / name).write_text(str(value))
-
-    def serve(self, name, family, kind, address):
-        """Counts connections or datagrams that come to it."""
-        server = self.closing.enter_context(socket.socket(family, kind))
-        server.bind(address)
-        server.settimeout(0.2)
-        if kind == socket.SOCK_STREAM:
-            server.listen()
-        self.note(name, server.getsockname()[1] if family == socket.AF_INET else str(address).strip("\0"))
-        count = []
-
-        def take():
-            with contextlib.suppress(OSError):
-                while True:
-                    try:
-                        if kind == socket.SOCK_STREAM:
-                            server.accept()[0].close()
-                        else:
-                            server.recv(10)
-                        count.append(1)
-                    except socket.timeout:
-                        continue
-        threading.Thread(target=take, daemon=True).start()
-
-        def counted():
-            time.sleep(0.3)  # what was sent is taken
-            return len(count)
-        return counted
-
-    def stranger(self):
-        child = subprocess.Popen([sys.executable, "-c", COUNTING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.closing.callback(child.kill)
-        child.stdout.readline()
-        self.note("stranger", child.pid)
-        return child
-
-
-def _changed(machine, place, kind):
-    """How often the program's change has been made, after a run with the reruns that it may have."""
-    path = place.path
-    counters = {
-        "appends_here": lambda: _lines(machine.folder / "log.txt"),
-        "appends_through_a_linked_folder": lambda: _lines(path / "linked/count"),
-        "appends_on_a_mount": lambda: _lines(path / "linked/count"),
-        "truncates": lambda: 1000 - (path / "large").stat().st_size,
-        "maps": lambda: (path / "mapped").read_bytes()[0],
-        "removes": lambda: 9 - len(list((path / "queue").iterdir())),
-        "removes_a_folder": lambda: 9 - len(list((path / "folders").iterdir())),
-        "moves": lambda: len(list((path / "done").iterdir())),
-        "changes_mode": lambda: (path / "large").stat().st_mode & 7,
-        "changes_mode_by_descriptor": lambda: (path / "large").stat().st_mode & 7,
-        "changes_time": lambda: round((1_000_000_000 - (path / "large").stat().st_mtime) / 100),
-        "changes_time_by_descriptor": lambda: round((1_000_000_000 - (path / "large").stat().st_mtime) / 100),
-        "changes_owner": lambda: (path / "large").stat().st_uid - os.getuid(),
-        "commits": lambda: len(subprocess.run(["git", "-C", path / "tree", "log", "--format=%s"], capture_output=True,
-                                              text=True, check=True).stdout.splitlines()),
-        "inserts": lambda: sqlite3.connect(path / "rows.db").execute("select count(*) from rows").fetchone()[0],
-    }
-    for name in ("makes_a_folder", "makes_a_link", "makes_a_pipe", "makes_a_lock", "copies"):
-        counters[name] = lambda: len(list((path / "made").iterdir()))
-    count = counters.get(kind, lambda: _lines(path / "count"))
-    with _surroundings(machine, place, kind) as own_count:
-        machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
-        machine.runs.unlink(missing_ok=True)
-        options = {"pass_fds": [int(machine.environment["GIVEN"])]} if "GIVEN" in machine.environment else {}
-        result = rerun(machine, *program("changes.py", kind, path), **options)
-        return (own_count or count)(), result
-
-
-@contextlib.contextmanager
-def _surroundings(machine, place, kind):
-    """What the kind of change needs; gives the way to count it, if there is one of its own."""
-    path = place.path
-    if kind == "commits":
-        subprocess.run(["git", "init", "-q", path / "tree"], check=True)
-    if kind == "inserts":
-        sqlite3.connect(path / "rows.db").execute("create table rows (pass)")
-    if kind == "changes_attribute":
-        try:
-            os.setxattr(path / "large", "user.count", b"0")
-        except OSError:
-            skip("no attributes on this file system")
-        yield lambda: int(os.getxattr(path / "large", "user.count"))
-        return
-    if kind == "changes_flags":
-        yield lambda: 1 if "A" in subprocess.run(["lsattr", path / "large"], capture_output=True, text=True).stdout.split()[0] else 2
-        return
-    served = {
-        "sends_to_a_server": ("port", socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
-        "sends_a_datagram": ("udp", socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
-        "sends_a_message": ("udp", socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
-        "sends_to_a_local_server": ("name", socket.AF_UNIX, socket.SOCK_STREAM, str(path / "socket")),
-        "sends_to_a_nameless_server": ("abstract", socket.AF_UNIX, socket.SOCK_STREAM, "\0" + path.name),
-        "sends_a_local_datagram": ("name", socket.AF_UNIX, socket.SOCK_DGRAM, str(path / "datagrams")),
-    }
-    if kind in served:
-        yield place.serve(*served[kind])
-        return
-    if kind in ("listens", "leaves_a_server"):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            place.note("free", free.getsockname()[1])
-    if kind == "writes_to_a_pipe":
-        os.mkfifo(path / "fifo")
-        reader = os.open(path / "fifo", os.O_RDWR | os.O_NONBLOCK)
-        yield lambda: len(os.read(reader, 100))
-        os.close(reader)
-        return
-    if kind == "writes_to_an_inherited_descriptor":
-        number = os.open(path / "count", os.O_WRONLY | os.O_APPEND)
-        machine.environment["GIVEN"] = str(number)
-        yield None
-        del machine.environment["GIVEN"]
-        os.close(number)
-        return
-    if kind in ("signals_a_stranger", "signals_by_descriptor"):
-        child = place.stranger()
-        yield lambda: int(child.communicate()[0].split()[0])
-        return
-    if kind == "limits_a_stranger":
-        child = place.stranger()
-        soft, _ = resource.prlimit(child.pid, resource.RLIMIT_NOFILE)
-        yield lambda: soft - resource.prlimit(child.pid, resource.RLIMIT_NOFILE)[0]
-        return
-    if kind == "slows_a_stranger":
-        child = place.stranger()
-        nice = os.getpriority(os.PRIO_PROCESS, child.pid)
-        yield lambda: os.getpriority(os.PRIO_PROCESS, child.pid) - nice
-        return
-    if kind == "marks_a_stranger":
-        child = place.stranger()
-        mark = pathlib.Path(f"/proc/{child.pid}/oom_score_adj")
-        before = int(mark.read_text())
-        yield lambda: int(mark.read_text()) - before
-        return
-    if kind == "adds_to_shared_memory":
-        number = libc.shmget(0, 4096, 0o1600)
-        libc.shmat.restype = ctypes.c_void_p
-        address = libc.shmat(number, None, 0)
-        place.note("shm", number)
-        yield lambda: ctypes.c_int.from_address(address).value
-        libc.shmctl(number, 0, None)
-        return
-    if kind == "adds_to_a_semaphore":
-        number = libc.semget(0, 1, 0o1600)
-        place.note("sem", number)
-        yield lambda: libc.semctl(number, 0, 12)
-        libc.semctl(number, 0, 0)
-        return
-    if kind == "adds_to_a_message_queue":
-        number = libc.msgget(0, 0o1600)
-        place.note("msg", number)
-        buffer = ctypes.create_string_buffer(64)
-
-        def messages():
-            count = 0
-            while libc.msgrcv(number, buffer, 8, 0, 0o4000) >= 0:
-                count += 1
-            return count
-        yield messages
-        libc.msgctl(number, 0, None)
-        return
-    if kind == "adds_to_a_posix_queue":
-        name = ("/" + path.name).encode()
-        number = libc.mq_open(name, os.O_CREAT | os.O_RDONLY | os.O_NONBLOCK, 0o600, struct.pack("8l", 0, 8, 8, *[0] * 5))
-        if number < 0:
-            skip("no POSIX message queues here")
-        place.note("mq", name.decode())
-        buffer = ctypes.create_string_buffer(8192)
-
-        def queued():
-            count = 0
-            while libc.mq_receive(number, buffer, 8192, None) >= 0:
-                count += 1
-            return count
-        yield queued
-        libc.mq_unlink(name)
-        return
-    if kind == "adds_to_a_file_in_shared_memory":
-        file = pathlib.Path("/dev/shm") / path.name
-        file.write_text("")
-        place.note("shared", file.name)
-        yield lambda: _lines(file)
-        file.unlink()
-        return
-    if kind == "saves_after_the_failure":
-        def passes():
-            written = (path / "model.ckpt").read_bytes()
-            expect((len(written), set(written)), (4_000_000, {ord("r")}), "the checkpoint of the first run")
-            return 1
-        yield passes
-        return
-    yield None
 
 
 def _expect_once(machine, *kinds, reached=False):
     machine.plan(AGAIN)
     for kind in kinds:
         with Place(machine) as place:
-            count, result = _changed(machine, place, kind)
+            count, result = changed(machine, place, kind)
             expect((kind, count, result.returncode), (kind, 1, 3), "changes made, and the status, where it says " + result.stderr)
             report = machine.report()
             expect([each["name"] for each in report["passes"]][:2], ["record", "confirm"], f"passes of {kind}: {result.stderr}")
@@ -341,7 +94,7 @@ def background_writer_of_a_rerun_writes_nothing(machine):
     rerun(machine, "sh", "-c", writes, "sh", *program("probe.py"))
     file = machine.folder / "ckpt.bin"
     for _ in range(100):
-        if _lines(file) == 8:
+        if lines_of(file) == 8:
             break
         time.sleep(0.1)
     expect(file.read_text(), "record\n" * 8, "the checkpoint of the first run")
@@ -364,11 +117,11 @@ def rerun_at_the_port_of_a_living_server_leaves_it_alone(machine):
     _needs_private_network(machine)
     machine.plan(AGAIN)
     with Place(machine) as place:
-        count, result = _changed(machine, place, "leaves_a_server")
+        count, result = changed(machine, place, "leaves_a_server")
         expect(count, 1, "clients that the first run's server has had, where it says " + result.stderr)
         expect(evidence(machine.report())[0], "proven", "grade")
         socket.create_connection(("127.0.0.1", int((place.path / "free").read_text()))).close()
-        _until(lambda: _lines(place.path / "count") == 2, "an answer of the first run's server")
+        _until(lambda: lines_of(place.path / "count") == 2, "an answer of the first run's server")
         for pid in kills.processes():
             if str(place.path) in kills.words(pid, "cmdline"):
                 kills.kill(pid)
@@ -381,7 +134,7 @@ def daemon_of_a_rerun_does_nothing(machine):
 def rerun_has_no_descriptor_of_the_first_run(machine):
     machine.plan(AGAIN)
     with Place(machine) as place:
-        count, result = _changed(machine, place, "writes_to_an_inherited_descriptor")
+        count, result = changed(machine, place, "writes_to_an_inherited_descriptor")
         expect(count, 1, "lines that were written")
         expect_in("before it reached this call", result.stderr, "what came of the rerun")
 
@@ -503,7 +256,7 @@ def bisect_may_do_what_the_program_does(machine):
     with Place(machine) as place:
         machine.run(*program("changes.py", "appends_elsewhere", place.path))
         expect_success(bisect(machine))
-        expect(_lines(place.path / "count"), 2, "lines that were written")
+        expect(lines_of(place.path / "count"), 2, "lines that were written")
         expect(evidence(machine.report())[0], "proven", "grade")
         expect([(each["isolated"], each["kept_from"]) for each in machine.report()["passes"]], [(False, [])] * 2, "passes")
 
