@@ -9,7 +9,8 @@ import signal
 import sys
 import traceback
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE / folder) for folder in (".", "answers", "rerunning", "commands", "robustness")]
 sys.pycache_prefix = str(pathlib.Path(sys.argv[1]).resolve() / "pycache")  # each case is a process
 
 import backward_passes

@@ -13,7 +13,8 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+END_TO_END = pathlib.Path(__file__).resolve().parents[1] / "e2e"
+sys.path[:0] = [str(END_TO_END / folder) for folder in (".", "answers", "robustness")]
 sys.dont_write_bytecode = True
 
 import full_log

@@ -1,14 +1,13 @@
 """Work that stands while the program runs: what --hang-report says of it, and of what is ordinary."""
 
 import json
-import pathlib
 import select
 import signal
 
 from hangs import _kept_waiting, _line, _place, _until, stuck
-from harness import expect, expect_in
+from harness import HERE, expect, expect_in
 
-SOURCE = pathlib.Path(__file__).resolve().parent.parent / "targets/stalls.cc"
+SOURCE = HERE.parent / "targets/stalls.cc"
 HOLD = "hold kernel=_Z4spinPiy until=notify"
 CAUSES = {"twice": "value-never-written", "beside": "kernel-does-not-end", "events": "kernel-does-not-end",
           "copy": "kernel-does-not-end"}

@@ -9,9 +9,9 @@ import signal
 import subprocess
 import sys
 
-from harness import DATA, FAULT, expect, expect_in, expect_success, program
+from harness import DATA, FAULT, HERE, expect, expect_in, expect_success, program
 
-SOURCE = pathlib.Path(__file__).resolve().parent.parent / "targets/stuck.cc"
+SOURCE = HERE.parent / "targets/stuck.cc"
 SHAPES = {
     "kernel": "kernel-does-not-end",
     "value": "value-never-written",
