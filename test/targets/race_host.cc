@@ -21,6 +21,31 @@ static void write_all_the_time(unsigned char* source, CUdeviceptr target) {
 
 static void CUDA_CB fill(void* source) { std::memset(source, 3, kBytes); }
 
+static void copy(const char* which, unsigned char* source, CUdeviceptr device, CUstream stream) {
+  if (is(which, "rows") || is(which, "beside_rows")) {
+    CUDA_MEMCPY2D rows = {};
+    rows.srcMemoryType = CU_MEMORYTYPE_HOST;
+    rows.srcHost = source;
+    rows.srcPitch = kPitch;
+    rows.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    rows.dstDevice = device;
+    rows.dstPitch = kRow;
+    rows.WidthInBytes = kRow;
+    rows.Height = kRows;
+    CHECK(cuMemcpy2DAsync(&rows, stream));  // ROWS LINE
+  } else if (is(which, "batch") || is(which, "batch_at_once")) {
+    CUdeviceptr to[] = {device, device + 64}, from[] = {reinterpret_cast<CUdeviceptr>(source), 0};
+    from[1] = from[0] + 64;
+    std::size_t sizes[] = {64, kBytes - 64}, which_attributes[] = {0};
+    CUmemcpyAttributes attributes = {};
+    attributes.srcAccessOrder =
+        is(which, "batch") ? CU_MEMCPY_SRC_ACCESS_ORDER_STREAM : CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+    CHECK(cuMemcpyBatchAsync(to, from, sizes, 2, &attributes, which_attributes, 1, stream));
+  } else {
+    CHECK(cuMemcpyHtoDAsync(device, source, is(which, "beside") ? kBytes / 2 : kBytes, stream));  // COPY LINE
+  }
+}
+
 int main(int, char** arguments) {
   const char* which = arguments[1];
   Driver driver;
@@ -47,28 +72,7 @@ int main(int, char** arguments) {
   if (is(which, "written_by_copy")) CHECK(cuMemcpyDtoHAsync(source, other, kBytes, stream));
   if (is(which, "written_by_function")) CHECK(cuLaunchHostFunc(stream, fill, source));
   if (is(which, "waits_for_word")) CHECK(cuStreamWaitValue32(stream, other, 1, CU_STREAM_WAIT_VALUE_EQ));
-  if (is(which, "rows") || is(which, "beside_rows")) {
-    CUDA_MEMCPY2D rows = {};
-    rows.srcMemoryType = CU_MEMORYTYPE_HOST;
-    rows.srcHost = source;
-    rows.srcPitch = kPitch;
-    rows.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    rows.dstDevice = device;
-    rows.dstPitch = kRow;
-    rows.WidthInBytes = kRow;
-    rows.Height = kRows;
-    CHECK(cuMemcpy2DAsync(&rows, stream));  // ROWS LINE
-  } else if (is(which, "batch") || is(which, "batch_at_once")) {
-    CUdeviceptr to[] = {device, device + 64}, from[] = {reinterpret_cast<CUdeviceptr>(source), 0};
-    from[1] = from[0] + 64;
-    std::size_t sizes[] = {64, kBytes - 64}, which_attributes[] = {0};
-    CUmemcpyAttributes attributes = {};
-    attributes.srcAccessOrder =
-        is(which, "batch") ? CU_MEMCPY_SRC_ACCESS_ORDER_STREAM : CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
-    CHECK(cuMemcpyBatchAsync(to, from, sizes, 2, &attributes, which_attributes, 1, stream));
-  } else {
-    CHECK(cuMemcpyHtoDAsync(device, source, is(which, "beside") ? kBytes / 2 : kBytes, stream));  // COPY LINE
-  }
+  copy(which, source, device, stream);
   CHECK(cuEventRecord(event, stream));
   if (is(which, "waited")) {
     sim_notify();

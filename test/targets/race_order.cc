@@ -33,6 +33,29 @@ void launch_graph(const Driver& driver, CUstream stream, Issue issue) {
   CHECK(cuGraphLaunch(exec, stream));
 }
 
+void time_fill(CUstream stream, CUdeviceptr buffer) {
+  CUevent begin = event_of(CU_EVENT_DEFAULT), end = event_of(CU_EVENT_DEFAULT);
+  CHECK(cuEventRecord(begin, stream));
+  CHECK(cuMemsetD8Async(buffer, 1, kBytes, stream));
+  CHECK(cuEventRecord(end, stream));
+  float milliseconds = 0;
+  while (cuEventElapsedTime(&milliseconds, begin, end) == CUDA_ERROR_NOT_READY) std::this_thread::yield();
+}
+
+void fill_from_two_devices(const Driver& driver, CUdeviceptr buffer, bool copies) {
+  CUcontext other = nullptr;
+  CUdeviceptr there = 0;
+  CHECK(cuDevicePrimaryCtxRetain(&other, 1));
+  CHECK(cuCtxSetCurrent(other));
+  CHECK(cuMemAlloc(&there, kBytes));
+  CHECK(cuCtxSetCurrent(driver.context));
+  CHECK(cuMemsetD8Async(buffer, 1, kBytes, nullptr));
+  if (copies) CHECK(cuMemcpyDtoD(there, buffer, kBytes));
+  CHECK(cuCtxSetCurrent(other));
+  if (copies) CHECK(cuMemsetD8Async(there, 1, kBytes, nullptr));
+  CHECK(cuMemsetD8Async(buffer, 1, kBytes, nullptr));
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
@@ -80,28 +103,13 @@ int main(int, char** arguments) {
     fill(first);
     CHECK(cuStreamAddCallback(first, tell_of, nullptr, 0));
   } else if (is("elapsed")) {
-    CUevent begin = event_of(CU_EVENT_DEFAULT), end = event_of(CU_EVENT_DEFAULT);
-    CHECK(cuEventRecord(begin, first));
-    fill(first);
-    CHECK(cuEventRecord(end, first));
-    float milliseconds = 0;
-    while (cuEventElapsedTime(&milliseconds, begin, end) == CUDA_ERROR_NOT_READY) std::this_thread::yield();
+    time_fill(first, buffer);
   }
   if (is("graph_function") || is("function_behind") || is("callback")) {
     while (!told) std::this_thread::yield();
   }
   if (is("copy_between_devices") || is("devices")) {
-    CUcontext other = nullptr;
-    CUdeviceptr there = 0;
-    CHECK(cuDevicePrimaryCtxRetain(&other, 1));
-    CHECK(cuCtxSetCurrent(other));
-    CHECK(cuMemAlloc(&there, kBytes));
-    CHECK(cuCtxSetCurrent(driver.context));
-    fill(nullptr);
-    if (is("copy_between_devices")) CHECK(cuMemcpyDtoD(there, buffer, kBytes));
-    CHECK(cuCtxSetCurrent(other));
-    if (is("copy_between_devices")) CHECK(cuMemsetD8Async(there, 1, kBytes, nullptr));
-    fill(nullptr);
+    fill_from_two_devices(driver, buffer, is("copy_between_devices"));
   } else if (!is("graph_waits_for_event") && !is("graph_word")) {
     fill(second);
   }

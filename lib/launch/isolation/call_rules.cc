@@ -21,8 +21,7 @@ constexpr std::uint32_t kSetFlags = 0x40086602, kSetAttributes = 0x401c5820, kSe
 
 constexpr std::uint32_t kWrites = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
 
-constexpr CallRule on_path(long number, Kind kind, Deed deed, int folder, int path, bool follows = true,
-                           int flags = -1) {
+constexpr CallRule on_path(long number, Kind kind, Deed deed, int folder, int path, bool follows = true) {
   CallRule rule;
   rule.number = number;
   rule.kind = kind;
@@ -30,12 +29,17 @@ constexpr CallRule on_path(long number, Kind kind, Deed deed, int folder, int pa
   rule.folder = static_cast<std::int8_t>(folder);
   rule.path = static_cast<std::int8_t>(path);
   rule.follows = follows;
+  return rule;
+}
+
+// `flags`: the argument that may say not to follow a link.
+constexpr CallRule with_flags(CallRule rule, int flags) {
   rule.flags = static_cast<std::int8_t>(flags);
   return rule;
 }
 
 constexpr CallRule opening(long number, int folder, int path, int flags) {
-  CallRule rule = on_path(number, Kind::open, Deed::write, folder, path, true, flags);
+  CallRule rule = with_flags(on_path(number, Kind::open, Deed::write, folder, path), flags);
   rule.when = When::any_bit;
   rule.tested = static_cast<std::int8_t>(flags);
   rule.bits = kWrites;
@@ -74,16 +78,26 @@ constexpr CallRule sending(long number, int address) {
   return rule;
 }
 
-constexpr CallRule on_process(long number, Kind kind, Deed deed, int process, When when = When::always, int tested = 0,
-                              std::uint32_t bits = 0) {
+constexpr CallRule on_process(long number, Kind kind, Deed deed, int process) {
   CallRule rule;
   rule.number = number;
   rule.kind = kind;
   rule.deed = deed;
   rule.path = static_cast<std::int8_t>(process);
-  rule.when = when;
+  return rule;
+}
+
+constexpr CallRule unless_zero(CallRule rule, int tested) {
+  rule.when = When::nonzero;
   rule.tested = static_cast<std::int8_t>(tested);
-  rule.bits = bits;
+  return rule;
+}
+
+constexpr CallRule tracing(std::uint32_t request) {
+  CallRule rule = on_process(SYS_ptrace, Kind::process, Deed::trace, 1);
+  rule.when = When::equal;
+  rule.tested = 0;
+  rule.bits = request;
   return rule;
 }
 
@@ -107,7 +121,7 @@ constexpr CallRule refused_if(long number, Deed deed, const char* what, int test
 constexpr CallRule kRules[] = {
     // Files. The frequent ones first.
     opening(SYS_openat, 0, 1, 2),
-    on_path(SYS_openat2, Kind::open_how, Deed::write, 0, 1, true, 2),
+    with_flags(on_path(SYS_openat2, Kind::open_how, Deed::write, 0, 1), 2),
     on_path(SYS_mkdirat, Kind::make, Deed::make, 0, 1, false),
     on_path(SYS_mknodat, Kind::make, Deed::make, 0, 1, false),
     on_path(SYS_symlinkat, Kind::make, Deed::make, 1, 2, false),
@@ -116,9 +130,9 @@ constexpr CallRule kRules[] = {
     on_path(SYS_linkat, Kind::link, Deed::link, 0, 1, false),
     on_path(SYS_truncate, Kind::change, Deed::write, -1, 0),
     on_path(SYS_fchmodat, Kind::change, Deed::change, 0, 1),
-    on_path(kFchmodat2, Kind::change, Deed::change, 0, 1, true, 3),
-    on_path(SYS_fchownat, Kind::change, Deed::change, 0, 1, true, 4),
-    on_path(SYS_utimensat, Kind::change, Deed::change, 0, 1, true, 3),
+    with_flags(on_path(kFchmodat2, Kind::change, Deed::change, 0, 1), 3),
+    with_flags(on_path(SYS_fchownat, Kind::change, Deed::change, 0, 1), 4),
+    with_flags(on_path(SYS_utimensat, Kind::change, Deed::change, 0, 1), 3),
     on_path(SYS_setxattr, Kind::change, Deed::change, -1, 0),
     on_path(SYS_lsetxattr, Kind::change, Deed::change, -1, 0, false),
     on_path(SYS_removexattr, Kind::change, Deed::change, -1, 0),
@@ -162,22 +176,22 @@ constexpr CallRule kRules[] = {
     network(SYS_sendmsg, Kind::message, Deed::send),
     network(SYS_sendmmsg, Kind::messages, Deed::send),
     // Other processes.
-    on_process(SYS_kill, Kind::processes, Deed::signal, 0, When::nonzero, 1),
-    on_process(SYS_tkill, Kind::signal, Deed::signal, 0, When::nonzero, 1),
-    on_process(SYS_tgkill, Kind::signal, Deed::signal, 0, When::nonzero, 2),
-    on_process(SYS_rt_sigqueueinfo, Kind::signal, Deed::signal, 0, When::nonzero, 1),
-    on_process(SYS_rt_tgsigqueueinfo, Kind::signal, Deed::signal, 0, When::nonzero, 2),
-    on_process(SYS_pidfd_send_signal, Kind::process, Deed::signal, -1, When::nonzero, 1),
-    on_process(SYS_ptrace, Kind::process, Deed::trace, 1, When::equal, 0, PTRACE_ATTACH),
-    on_process(SYS_ptrace, Kind::process, Deed::trace, 1, When::equal, 0, PTRACE_SEIZE),
+    unless_zero(on_process(SYS_kill, Kind::processes, Deed::signal, 0), 1),
+    unless_zero(on_process(SYS_tkill, Kind::signal, Deed::signal, 0), 1),
+    unless_zero(on_process(SYS_tgkill, Kind::signal, Deed::signal, 0), 2),
+    unless_zero(on_process(SYS_rt_sigqueueinfo, Kind::signal, Deed::signal, 0), 1),
+    unless_zero(on_process(SYS_rt_tgsigqueueinfo, Kind::signal, Deed::signal, 0), 2),
+    unless_zero(on_process(SYS_pidfd_send_signal, Kind::process, Deed::signal, -1), 1),
+    tracing(PTRACE_ATTACH),
+    tracing(PTRACE_SEIZE),
     on_process(SYS_process_vm_writev, Kind::process, Deed::trace, 0),
-    on_process(SYS_prlimit64, Kind::process, Deed::change, 0, When::nonzero, 0),
-    on_process(SYS_sched_setaffinity, Kind::process, Deed::change, 0, When::nonzero, 0),
-    on_process(SYS_sched_setscheduler, Kind::process, Deed::change, 0, When::nonzero, 0),
-    on_process(SYS_sched_setparam, Kind::process, Deed::change, 0, When::nonzero, 0),
-    on_process(SYS_sched_setattr, Kind::process, Deed::change, 0, When::nonzero, 0),
-    on_process(SYS_migrate_pages, Kind::process, Deed::change, 0, When::nonzero, 0),
-    on_process(SYS_move_pages, Kind::process, Deed::change, 0, When::nonzero, 0),
+    unless_zero(on_process(SYS_prlimit64, Kind::process, Deed::change, 0), 0),
+    unless_zero(on_process(SYS_sched_setaffinity, Kind::process, Deed::change, 0), 0),
+    unless_zero(on_process(SYS_sched_setscheduler, Kind::process, Deed::change, 0), 0),
+    unless_zero(on_process(SYS_sched_setparam, Kind::process, Deed::change, 0), 0),
+    unless_zero(on_process(SYS_sched_setattr, Kind::process, Deed::change, 0), 0),
+    unless_zero(on_process(SYS_migrate_pages, Kind::process, Deed::change, 0), 0),
+    unless_zero(on_process(SYS_move_pages, Kind::process, Deed::change, 0), 0),
     on_process(SYS_setpriority, Kind::priority, Deed::change, 1),
     on_process(SYS_ioprio_set, Kind::priority, Deed::change, 1),
     // Memory and messages that all processes share.

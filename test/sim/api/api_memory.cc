@@ -42,8 +42,13 @@ CUresult issue(CUstream handle, bool per_thread, Op op, bool blocking) {
 // Which sides of a copy the caller says are device memory; `known` lets the driver find out.
 enum class Sides { known, host_to_device, device_to_host, device_to_device };
 
-CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, Sides sides, CUstream stream, bool per_thread,
-              bool blocking) {
+// How a call issues its operation.
+struct Way {
+  CUstream stream;
+  bool per_thread, blocking;
+};
+
+CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, Sides sides, Way way) {
   const Memory& memory = Gpu::instance().memory;
   const bool to_known = memory.holds(to, 0);
   const bool from_known = memory.holds(from, 0);
@@ -55,19 +60,18 @@ CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, Sides sides, 
   op.destination = to;
   op.source = from;
   op.bytes = bytes;
-  if (!from_known && !blocking) {  // pageable: the caller may use it again at once
+  if (!from_known && !way.blocking) {  // pageable: the caller may use it again at once
     op.staged = std::shared_ptr<char[]>(new char[bytes]);
     std::memcpy(op.staged.get(), reinterpret_cast<const void*>(from), bytes);
   }
-  return issue(stream, per_thread, std::move(op), blocking || !to_known);
+  return issue(way.stream, way.per_thread, std::move(op), way.blocking || !to_known);
 }
 
-CUresult set(Op::Kind kind, CUdeviceptr to, std::uint32_t value, std::size_t bytes, CUstream stream, bool per_thread,
-             bool blocking) {
+CUresult set(Op::Kind kind, CUdeviceptr to, std::uint32_t value, std::size_t bytes, Way way) {
   if (bytes == 0) return CUDA_SUCCESS;
   if (!Gpu::instance().memory.holds(to, 0)) return CUDA_ERROR_INVALID_VALUE;
   Op op{.kind = kind, .device_destination = true, .value = value, .destination = to, .bytes = bytes};
-  return issue(stream, per_thread, std::move(op), blocking);
+  return issue(way.stream, way.per_thread, std::move(op), way.blocking);
 }
 
 CUresult prefetch(CUdeviceptr place, std::size_t bytes, CUstream stream, bool per_thread) {
@@ -135,46 +139,46 @@ SIM_API(cuPointerGetAttribute, context, (void* data, CUpointer_attribute attribu
 
 SIM_API_STREAM(cuMemcpy, _ptds, quiet, (CUdeviceptr dst, CUdeviceptr src, std::size_t ByteCount),
                (dst, src, ByteCount)) {
-  return copy(dst, src, ByteCount, Sides::known, nullptr, per_thread, true);
+  return copy(dst, src, ByteCount, Sides::known, {nullptr, per_thread, true});
 }
 
 SIM_API_STREAM(cuMemcpyAsync, _ptsz, context,
                (CUdeviceptr dst, CUdeviceptr src, std::size_t ByteCount, CUstream hStream),
                (dst, src, ByteCount, hStream)) {
-  return copy(dst, src, ByteCount, Sides::known, hStream, per_thread, false);
+  return copy(dst, src, ByteCount, Sides::known, {hStream, per_thread, false});
 }
 
 SIM_API_STREAM(cuMemcpyHtoD_v2, _ptds, quiet, (CUdeviceptr dstDevice, const void* srcHost, std::size_t ByteCount),
                (dstDevice, srcHost, ByteCount)) {
-  return copy(dstDevice, device_view(srcHost), ByteCount, Sides::host_to_device, nullptr, per_thread, true);
+  return copy(dstDevice, device_view(srcHost), ByteCount, Sides::host_to_device, {nullptr, per_thread, true});
 }
 
 SIM_API_STREAM(cuMemcpyDtoH_v2, _ptds, quiet, (void* dstHost, CUdeviceptr srcDevice, std::size_t ByteCount),
                (dstHost, srcDevice, ByteCount)) {
-  return copy(device_view(dstHost), srcDevice, ByteCount, Sides::device_to_host, nullptr, per_thread, true);
+  return copy(device_view(dstHost), srcDevice, ByteCount, Sides::device_to_host, {nullptr, per_thread, true});
 }
 
 SIM_API_STREAM(cuMemcpyDtoD_v2, _ptds, quiet, (CUdeviceptr dstDevice, CUdeviceptr srcDevice, std::size_t ByteCount),
                (dstDevice, srcDevice, ByteCount)) {
-  return copy(dstDevice, srcDevice, ByteCount, Sides::device_to_device, nullptr, per_thread, true);
+  return copy(dstDevice, srcDevice, ByteCount, Sides::device_to_device, {nullptr, per_thread, true});
 }
 
 SIM_API_STREAM(cuMemcpyHtoDAsync_v2, _ptsz, context,
                (CUdeviceptr dstDevice, const void* srcHost, std::size_t ByteCount, CUstream hStream),
                (dstDevice, srcHost, ByteCount, hStream)) {
-  return copy(dstDevice, device_view(srcHost), ByteCount, Sides::host_to_device, hStream, per_thread, false);
+  return copy(dstDevice, device_view(srcHost), ByteCount, Sides::host_to_device, {hStream, per_thread, false});
 }
 
 SIM_API_STREAM(cuMemcpyDtoHAsync_v2, _ptsz, context,
                (void* dstHost, CUdeviceptr srcDevice, std::size_t ByteCount, CUstream hStream),
                (dstHost, srcDevice, ByteCount, hStream)) {
-  return copy(device_view(dstHost), srcDevice, ByteCount, Sides::device_to_host, hStream, per_thread, false);
+  return copy(device_view(dstHost), srcDevice, ByteCount, Sides::device_to_host, {hStream, per_thread, false});
 }
 
 SIM_API_STREAM(cuMemcpyDtoDAsync_v2, _ptsz, context,
                (CUdeviceptr dstDevice, CUdeviceptr srcDevice, std::size_t ByteCount, CUstream hStream),
                (dstDevice, srcDevice, ByteCount, hStream)) {
-  return copy(dstDevice, srcDevice, ByteCount, Sides::device_to_device, hStream, per_thread, false);
+  return copy(dstDevice, srcDevice, ByteCount, Sides::device_to_device, {hStream, per_thread, false});
 }
 
 // A row is an operation.
@@ -187,7 +191,7 @@ SIM_API_STREAM(cuMemcpy2DAsync_v2, _ptsz, context, (const CUDA_MEMCPY2D* pCopy, 
   for (std::size_t row = 0; row < pCopy->Height; ++row) {
     const CUresult result =
         copy(to + (pCopy->dstY + row) * pCopy->dstPitch, from + (pCopy->srcY + row) * pCopy->srcPitch,
-             pCopy->WidthInBytes, Sides::known, hStream, per_thread, false);
+             pCopy->WidthInBytes, Sides::known, {hStream, per_thread, false});
     if (result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;
@@ -199,7 +203,7 @@ SIM_API_STREAM(cuMemcpyBatchAsync_v2, _ptsz, context,
                (dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, hStream)) {
   static_cast<void>(attrs), static_cast<void>(attrsIdxs), static_cast<void>(numAttrs);
   for (std::size_t i = 0; i < count; ++i) {
-    const CUresult result = copy(dsts[i], srcs[i], sizes[i], Sides::known, hStream, per_thread, false);
+    const CUresult result = copy(dsts[i], srcs[i], sizes[i], Sides::known, {hStream, per_thread, false});
     if (result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;
@@ -207,23 +211,23 @@ SIM_API_STREAM(cuMemcpyBatchAsync_v2, _ptsz, context,
 
 SIM_API_STREAM(cuMemsetD8_v2, _ptds, quiet, (CUdeviceptr dstDevice, unsigned char uc, std::size_t N),
                (dstDevice, uc, N)) {
-  return set(Op::Kind::set8, dstDevice, uc, N, nullptr, per_thread, true);
+  return set(Op::Kind::set8, dstDevice, uc, N, {nullptr, per_thread, true});
 }
 
 SIM_API_STREAM(cuMemsetD32_v2, _ptds, quiet, (CUdeviceptr dstDevice, unsigned int ui, std::size_t N),
                (dstDevice, ui, N)) {
-  return set(Op::Kind::set32, dstDevice, ui, N * 4, nullptr, per_thread, true);
+  return set(Op::Kind::set32, dstDevice, ui, N * 4, {nullptr, per_thread, true});
 }
 
 SIM_API_STREAM(cuMemsetD8Async, _ptsz, context,
                (CUdeviceptr dstDevice, unsigned char uc, std::size_t N, CUstream hStream),
                (dstDevice, uc, N, hStream)) {
-  return set(Op::Kind::set8, dstDevice, uc, N, hStream, per_thread, false);
+  return set(Op::Kind::set8, dstDevice, uc, N, {hStream, per_thread, false});
 }
 
 SIM_API_STREAM(cuMemsetD32Async, _ptsz, context,
                (CUdeviceptr dstDevice, unsigned int ui, std::size_t N, CUstream hStream), (dstDevice, ui, N, hStream)) {
-  return set(Op::Kind::set32, dstDevice, ui, N * 4, hStream, per_thread, false);
+  return set(Op::Kind::set32, dstDevice, ui, N * 4, {hStream, per_thread, false});
 }
 
 SIM_API_STREAM(cuMemPrefetchAsync, _ptsz, context,
