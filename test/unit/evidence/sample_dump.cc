@@ -81,34 +81,11 @@ class LineProgram {
   std::string bytes_;
 };
 
-}  // namespace
+std::uint32_t type(std::uint32_t kind) { return kKind + kind; }
 
-ElfBuilder sample_dump(const RowSizes& sizes) {
+// What ran on the multiprocessor: a block, a warp and two lanes, and one lane's stack and registers.
+void add_threads(ElfBuilder& dump, const RowSizes& sizes) {
   using S = SampleSections;
-  const auto type = [](std::uint32_t kind) { return kKind + kind; };
-  ElfBuilder dump(4);
-  dump.add(
-      {.name = ".cudbg.devtbl",
-       .type = type(9),
-       .data =
-           RowBuilder(sizes.device).u64(0, kStrings.find("GPU")).u64(16, kStrings.find("sm_90")).u32(36, 2).u32(64, 16),
-       .entry_size = sizes.device});
-  dump.add({.name = ".cudbg.ctxtbl",
-            .type = type(10),
-            .data = RowBuilder(sizes.context).u64(0, 0xc0).u32(36, 4711),
-            .entry_size = sizes.context,
-            .link = S::devices});
-  dump.add({.name = ".cudbg.modtbl",
-            .type = type(16),
-            .data = RowBuilder(sizes.module).u64(0, 0xa0),
-            .entry_size = sizes.module,
-            .link = S::contexts});
-  dump.add({.name = ".cudbg.relfimg", .type = type(7), .data = sample_cubin(), .link = S::modules});
-  dump.add({.name = ".cudbg.gridtbl",
-            .type = type(12),
-            .data = grid_row(sizes.grid),
-            .entry_size = sizes.grid,
-            .link = S::devices});
   const std::string sm =
       RowBuilder(sizes.sm).u32(0, 1).u32(8, 14).u32(12, 1).u64(16, kErrorPc).u64(40, kStrings.find("too far"));
   dump.add({.name = ".cudbg.smtbl",
@@ -144,6 +121,36 @@ ElfBuilder sample_dump(const RowSizes& sizes) {
             .entry_size = 4,
             .link = S::lanes,
             .info = 1});
+}
+
+}  // namespace
+
+ElfBuilder sample_dump(const RowSizes& sizes) {
+  using S = SampleSections;
+  ElfBuilder dump(4);
+  dump.add(
+      {.name = ".cudbg.devtbl",
+       .type = type(9),
+       .data =
+           RowBuilder(sizes.device).u64(0, kStrings.find("GPU")).u64(16, kStrings.find("sm_90")).u32(36, 2).u32(64, 16),
+       .entry_size = sizes.device});
+  dump.add({.name = ".cudbg.ctxtbl",
+            .type = type(10),
+            .data = RowBuilder(sizes.context).u64(0, 0xc0).u32(36, 4711),
+            .entry_size = sizes.context,
+            .link = S::devices});
+  dump.add({.name = ".cudbg.modtbl",
+            .type = type(16),
+            .data = RowBuilder(sizes.module).u64(0, 0xa0),
+            .entry_size = sizes.module,
+            .link = S::contexts});
+  dump.add({.name = ".cudbg.relfimg", .type = type(7), .data = sample_cubin(), .link = S::modules});
+  dump.add({.name = ".cudbg.gridtbl",
+            .type = type(12),
+            .data = grid_row(sizes.grid),
+            .entry_size = sizes.grid,
+            .link = S::devices});
+  add_threads(dump, sizes);
   dump.add({.name = ".cudbg.meta", .type = type(22), .data = RowBuilder(32).u32(8, 580).u32(12, 65).u32(16, 13)});
   dump.add({.name = ".strtab", .type = 3, .data = kStrings});
   return dump;
