@@ -28,10 +28,10 @@ class KnownMemory {
   void made(Memory memory, std::uint32_t context);
   const Memory* that_begins_at(std::uint64_t address) const;
   void freed(std::uint64_t begin) { by_address_.erase(begin); }
-  // What the area's table has now.
+  // Takes over what the area's table has now.
   void read_table();
 
-  // Of the context with this number in the area; 0: it has none.
+  // The uid of the context with this number in the area; 0: it has none.
   std::uint32_t context_uid(std::uint32_t index) const;
 
  private:

@@ -83,7 +83,7 @@ class LineProgram {
 
 std::uint32_t type(std::uint32_t kind) { return kKind + kind; }
 
-// What ran on the multiprocessor: a block, a warp and two lanes, and one lane's stack and registers.
+// The work on the multiprocessor: a block, a warp and two lanes, and one lane's stack and registers.
 void add_threads(ElfBuilder& dump, const RowSizes& sizes) {
   using S = SampleSections;
   const std::string sm =
