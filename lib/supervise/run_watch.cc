@@ -88,7 +88,6 @@ void RunWatch::wait(const Onlookers& onlookers, RunListener& listener) {
   }
   while (!target_.reap()) {
     milliseconds patience = kLook;
-    if (onlookers_.traces != nullptr) onlookers_.traces->look(target_);
     const Freeze freeze = report_freeze(listener, patience);
     if (freeze == Freeze::ended) return;
     if (freeze == Freeze::reported) continue;

@@ -9,7 +9,6 @@
 
 #include "launch/arena.h"
 #include "launch/process.h"
-#include "launch/run_traces.h"
 #include "launch/watcher.h"
 #include "supervise/full_log.h"
 #include "supervise/hang_watch.h"
@@ -46,7 +45,6 @@ class RunListener {
 struct Onlookers {
   std::optional<double> hang_after;  // seconds
   FullLog* full_log = nullptr;
-  launch::RunTraces* traces = nullptr;
   RaceWatch* stop_on_race = nullptr;  // the target is ended at the first race
   StallWatch* stalls = nullptr;
 };

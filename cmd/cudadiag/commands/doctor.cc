@@ -169,10 +169,8 @@ void check_memory(Checklist& checks) {
 }
 
 void check_reruns(Checklist& checks) {
-  if (!launch::can_isolate()) {
-    checks.known("reruns",
-                 "not isolated, so they need proof that the first run changed nothing: the kernel or a "
-                 "container refuses Landlock or seccomp");
+  if (const auto missing = launch::missing_isolation()) {
+    checks.known("reruns", "not isolated (" + *missing + "), so none is made unless asked for; use cudadiag bisect");
   } else if (!launch::can_have_private_network()) {
     checks.known("reruns",
                  "isolated, without a network: the kernel or a container refuses namespaces; use cudadiag "

@@ -39,19 +39,18 @@ std::string session_to_name(const session::Session& session, const RunOptions& o
 class Offer {
  public:
   Offer(supervise::Recording& recording, RunReport& report, const RunOptions& options, const launch::Input& input,
-        const launch::RunTraces* traces, launch::SignalRelay& relay)
+        launch::SignalRelay& relay)
       : recording_(recording),
         report_(report),
         session_(recording.session()),
         options_(options),
         input_(input),
-        traces_(traces),
         relay_(relay),
         for_hang_dump_(options.rerun.hang_dump && recording.hung()),
         plan_{options.rerun} {
     plan_.input = &input;
     // With `always`, the user wants the program to run unchanged.
-    plan_.isolated = options.rerun_mode != RerunMode::always && launch::can_isolate();
+    plan_.isolated = options.rerun_mode != RerunMode::always && !launch::missing_isolation();
   }
 
   void make() {
@@ -92,7 +91,11 @@ class Offer {
     RerunOutlook outlook;
     outlook.runs = supervise::planned_reruns(recording_.state().analysis(), session_, plan_);
     outlook.seconds = supervise::expected_seconds(session_);
-    if (plan_.isolated) outlook.limits = "it cannot write files";
+    if (plan_.isolated) {
+      outlook.limits = "it cannot write files";
+    } else if (const auto missing = launch::missing_isolation(); missing && options_.rerun_mode == RerunMode::ask) {
+      outlook.limits = "it can repeat all that the program does (" + *missing + " to isolate it)";
+    }
     outlook.purpose = report_.findings() ? "to prove this" : "to see which operations race";
     return outlook;
   }
@@ -105,7 +108,7 @@ class Offer {
     if (options_.rerun_mode == RerunMode::ask && terminal.input_is_terminal && terminal.errors_are_terminal) {
       return is_agreed_at(terminal);
     }
-    const auto obstacle = supervise::obstacle_to_rerun(session_, input_, traces_, options_.json);
+    const auto obstacle = supervise::obstacle_to_rerun(session_, input_, plan_.isolated);
     return obstacle ? decline(sentence(*obstacle)) : announce();
   }
 
@@ -137,7 +140,6 @@ class Offer {
   session::Session& session_;
   const RunOptions& options_;
   const launch::Input& input_;
-  const launch::RunTraces* traces_;
   launch::SignalRelay& relay_;
   const bool for_hang_dump_;
   supervise::RerunPlan plan_;
@@ -146,8 +148,8 @@ class Offer {
 }  // namespace
 
 void offer_reruns(supervise::Recording& recording, RunReport& report, const RunOptions& options,
-                  const launch::Input& input, const launch::RunTraces* traces, launch::SignalRelay& relay) {
-  Offer(recording, report, options, input, traces, relay).make();
+                  const launch::Input& input, launch::SignalRelay& relay) {
+  Offer(recording, report, options, input, relay).make();
 }
 
 }  // namespace cudadiag::command

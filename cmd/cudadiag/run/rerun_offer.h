@@ -4,16 +4,14 @@
 
 #include "launch/input.h"
 #include "launch/process.h"
-#include "launch/run_traces.h"
 #include "run/run_options.h"
 #include "run/run_report.h"
 #include "supervise/recording.h"
 
 namespace cudadiag::command {
 
-// After the recording is finished and reported, by `report`. `traces`: what the run left; null: reruns are isolated, and it may have
-// done anything.
+// After the recording is finished and reported, by `report`.
 void offer_reruns(supervise::Recording& recording, RunReport& report, const RunOptions& options,
-                  const launch::Input& input, const launch::RunTraces* traces, launch::SignalRelay& relay);
+                  const launch::Input& input, launch::SignalRelay& relay);
 
 }  // namespace cudadiag::command

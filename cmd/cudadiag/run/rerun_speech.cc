@@ -120,18 +120,9 @@ std::string sentence(const supervise::RerunObstacle& obstacle) {
     case Kind::several_nodes:
       return "the job spans several nodes";
     case Kind::input:
-    case Kind::used_network:
       return obstacle.detail;
-    case Kind::still_running:
-      return "its process " + std::to_string(obstacle.number) + " still runs";
-    case Kind::wrote_to_disk:
-      return "it wrote to a disk";
-    case Kind::removed_file:
-      return obstacle.detail + " was removed while it ran";
-    case Kind::changed_file:
-      return obstacle.detail + " changed while it ran";
-    case Kind::unseen_files:
-      return "the working folder is too large to be searched for files that it wrote";
+    case Kind::not_isolated:
+      return "this kernel or container cannot isolate a rerun (" + obstacle.detail + ")";
   }
   return "";
 }

@@ -18,9 +18,7 @@
 #include "launch/endable_work.h"
 #include "launch/environment.h"
 #include "launch/input.h"
-#include "launch/isolation/isolation.h"
 #include "launch/process.h"
-#include "launch/run_traces.h"
 #include "options/code_rules.h"
 #include "run/rerun_offer.h"
 #include "run/run_report.h"
@@ -123,9 +121,6 @@ class WatchedRun {
     if (recording_.refusal()) return say(*recording_.refusal()), kOwnFailure;
     report_.emplace(recording_, options_);
     relay_.emplace();
-    // If reruns cannot be isolated, a rerun is as harmless as the first run was.
-    const bool unasked = options_.rerun_mode == RerunMode::automatic || options_.rerun_mode == RerunMode::ask;
-    if (unasked && !launch::can_isolate()) traces_.emplace(".");
     auto spawned = launch::Target::spawn(options_.recording.command, recording_.environment());
     if (const auto* failure = std::get_if<launch::SpawnFailure>(&spawned)) {
       recording_.discard();
@@ -141,7 +136,6 @@ class WatchedRun {
   void wait() {
     const bool waited = guarded([&] { wait_with_onlookers(); });
     if (!waited) watch_->wait_alone();
-    if (traces_) guarded([&] { traces_->finish(*target_, *relay_); });
     guarded([&] {
       if (!recording_.hung()) outliving_ = watch_->wait_for_rest();
     });
@@ -164,7 +158,7 @@ class WatchedRun {
           " operations that were overwritten before they could be read");
     }
     if (found_any() || report_->open_pairs()) {
-      guarded([&] { offer_reruns(recording_, *report_, options_, input_, traces_ ? &*traces_ : nullptr, *relay_); });
+      guarded([&] { offer_reruns(recording_, *report_, options_, input_, *relay_); });
     }
     if (!found_any()) guarded([&] { report_->drop_if_clean(); });
     if (!options_.json.empty()) guarded([&] { write_json_file(report_->report(), options_.json); });
@@ -190,8 +184,7 @@ class WatchedRun {
     } else if (options_.hang_report) {
       stalls_.emplace(*recording_.arena(), *options_.hang_report);
     }
-    watch_->wait({options_.hang_after, full_log_.get(), traces_ ? &*traces_ : nullptr,
-                  options_.stop_on_race ? races_.get() : nullptr, stalls_ ? &*stalls_ : nullptr},
+    watch_->wait({options_.hang_after, full_log_.get(), options_.stop_on_race ? races_.get() : nullptr, stalls_ ? &*stalls_ : nullptr},
                  speech);
   }
 
@@ -222,7 +215,6 @@ class WatchedRun {
   supervise::Recording recording_;
   std::optional<RunReport> report_;
   std::optional<launch::SignalRelay> relay_;
-  std::optional<launch::RunTraces> traces_;
   std::optional<launch::Target> target_;
   std::optional<supervise::RunWatch> watch_;
   std::unique_ptr<supervise::RaceWatch> races_;

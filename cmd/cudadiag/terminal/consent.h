@@ -26,12 +26,12 @@ TerminalState terminal_state();
 // Why the user cannot be asked, as the end of "…, as ": "this is a CI job"; nothing: the user can.
 std::optional<std::string> obstacle_to_asking(const TerminalState& state, bool quiet);
 
-// How often the command would run, for how long, and what the reruns cannot do.
+// How often the command would run, for how long, and what the reruns cannot or can do.
 struct RerunOutlook {
   unsigned runs = 0;
   double seconds = 0;   // each
   std::string purpose;  // "to prove this"
-  std::string limits;   // "it cannot write files"; empty: nothing limits it
+  std::string limits;   // "it cannot write files"; empty: nothing need be said
 };
 
 // "Run it again to prove this? Usually 2 runs, about 6 s each; it cannot write files."

@@ -61,8 +61,9 @@ struct Prepared {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (::getppid() != prepared.parent) ::_exit(125);
   Told& told = *prepared.told;
+  // What the first run was given is not for a rerun to write to again.
+  close_on_exec_from(3);
   if (prepared.isolated) {
-    close_on_exec_from(3);
     told.stage = Told::Stage::filter;
     told.listener = install_filter();
     if (told.listener < 0) {

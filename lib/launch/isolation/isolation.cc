@@ -118,7 +118,11 @@ Isolation usual_isolation() {
   return isolation;
 }
 
-bool can_isolate() { return landlock_version() > 0 && can_filter(); }
+std::optional<std::string> missing_isolation() {
+  if (landlock_version() == 0) return "no Landlock";
+  if (!can_filter()) return "no listener of seccomp of our own";
+  return std::nullopt;
+}
 
 int confine_this_thread(const Isolation& isolation) {
   const int version = landlock_version();

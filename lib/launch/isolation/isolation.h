@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,9 @@ int landlock_version();
 // Every rerun needs these: the GPU's device files, /dev/null and the like, the pipes of the MPS daemon.
 Isolation usual_isolation();
 
-// Whether a rerun can be isolated here: by Landlock, and by checks of the calls that Landlock does not cover.
-bool can_isolate();
+// What a rerun lacks here to be isolated: "no Landlock"; nothing: it can be. Isolation takes Landlock, and checks of the
+// calls that Landlock does not cover.
+std::optional<std::string> missing_isolation();
 
 // Confines the calling thread and all processes that it starts. 0, or the errno of what went wrong.
 int confine_this_thread(const Isolation& isolation);

@@ -3,18 +3,15 @@
 #include <signal.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <string_view>
 
-#include "launch/changed_files.h"
+#include "launch/isolation/isolation.h"
 #include "session/session_folders.h"
 #include "supervise/reruns/rerun_times.h"
 #include "wire/names/environment.h"
 
 namespace cudadiag::supervise {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr double kCheapSeconds = 120;
 
@@ -57,34 +54,6 @@ bool ended_from_outside(const session::ProcessEnd& end) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGKILL;
 }
 
-std::optional<RerunObstacle> obstacle_in_files(const launch::RunTraces& traces, const fs::path& folder,
-                                               const std::string& report_file) {
-  using Kind = RerunObstacle::Kind;
-  launch::FileSearch search;
-  search.folder = folder;
-  search.before = traces.folder();
-  std::error_code ignored;
-  if (!report_file.empty()) search.except.push_back(fs::absolute(report_file, ignored));
-  const launch::FileChanges changes = launch::changed_files(search);
-  if (!changes.first) {
-    return changes.whole ? std::nullopt : std::optional(RerunObstacle{Kind::unseen_files});
-  }
-  const fs::file_status now = fs::symlink_status(*changes.first, ignored);
-  const std::string name = changes.first->lexically_relative(folder).string() + (fs::is_directory(now) ? "/" : "");
-  return RerunObstacle{fs::exists(now) ? Kind::changed_file : Kind::removed_file, name};
-}
-
-// Cheapest first.
-std::optional<RerunObstacle> obstacle_in_traces(const launch::RunTraces& traces, const fs::path& folder,
-                                                const std::string& report_file) {
-  using Kind = RerunObstacle::Kind;
-  if (traces.left() != 0) return RerunObstacle{Kind::still_running, {}, 0, static_cast<int>(traces.left())};
-  if (!traces.network().empty()) return RerunObstacle{Kind::used_network, traces.network()};
-  auto obstacle = obstacle_in_files(traces, folder, report_file);
-  if (!obstacle && traces.wrote()) obstacle = RerunObstacle{Kind::wrote_to_disk};
-  return obstacle;
-}
-
 }  // namespace
 
 std::optional<RerunObstacle> obstacle_in_run(const session::Session& session) {
@@ -106,12 +75,12 @@ std::optional<RerunObstacle> obstacle_in_run(const session::Session& session) {
 }
 
 std::optional<RerunObstacle> obstacle_to_rerun(const session::Session& session, const launch::Input& input,
-                                               const launch::RunTraces* traces, const std::string& report_file) {
+                                               bool isolated) {
   using Kind = RerunObstacle::Kind;
   if (auto obstacle = obstacle_in_run(session)) return obstacle;
   if (std::string obstacle = input.obstacle(); !obstacle.empty()) return RerunObstacle{Kind::input, obstacle};
-  if (traces == nullptr) return std::nullopt;
-  return obstacle_in_traces(*traces, session.manifest.working_directory, report_file);
+  if (!isolated) return RerunObstacle{Kind::not_isolated, launch::missing_isolation().value_or("")};
+  return std::nullopt;
 }
 
 }  // namespace cudadiag::supervise

@@ -526,7 +526,7 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
 
 
 def doctor_says_how_reruns_are_kept_apart(machine):
-    for wrapper, found in (("without_landlock.py", "not isolated, so they need proof that the first run changed nothing: "),
+    for wrapper, found in (("without_landlock.py", "not isolated (no Landlock), so none is made unless asked for; use cudadiag bisect\n"),
                            ("without_namespaces.py", "isolated, without a network: ")):
         machine.wrapper = program(wrapper)
         expect_in("        reruns            " + found, machine.cudadiag("doctor").stdout, "doctor")

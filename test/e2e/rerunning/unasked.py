@@ -2,14 +2,11 @@
 
 import os
 import pathlib
-import shlex
-import shutil
 import signal
 import subprocess
-import sys
 
 from harness import FAULT, expect, expect_in, program
-from passes import AGAIN, KEPT, expect_proven, outcomes, rerun, session_of
+from passes import AGAIN, expect_proven, outcomes, rerun, session_of
 
 
 def _expect_refused(machine, result, why):
@@ -167,82 +164,41 @@ def _cannot_isolate(machine):
     machine.wrapper = program("without_landlock.py")
 
 
-def program_that_leaves_no_trace_is_repeated_without_isolation(machine):
+def nothing_is_repeated_unasked_without_isolation(machine):
     _cannot_isolate(machine)
-    said = rerun(machine, *program("probe.py")).stderr
-    assert "not run again" not in said, said
-    expect_proven(machine.report())
-    expect([each["isolated"] for each in machine.report()["passes"]], [False, False], "whether passes were isolated")
+    _expect_refused(machine, rerun(machine, *program("probe.py")),
+                    "this kernel or container cannot isolate a rerun (no Landlock)")
 
 
-def program_that_writes_files_is_not_repeated(machine):
+def nothing_outside_the_working_folder_is_repeated_without_isolation(machine):
     _cannot_isolate(machine)
-    _expect_refused(machine, rerun(machine, *program("probe.py", "writes")), "result.txt changed while it ran")
-    rerun(machine, *program("probe.py", "writes"), options=["--rerun=always"])
-    expect_proven(machine.report())
-    # As soon as it is started, and without writing to a file.
-    for script, what in (("echo step >>log.csv", "log.csv changed while it ran"),
-                         ("mkdir made", "made/ changed while it ran"),
-                         ("rm result.txt", "result.txt was removed while it ran")):
-        command = ["sh", "-c", script + '; exec "$@"', "sh", *program("probe.py")]
-        _expect_refused(machine, rerun(machine, *command), what)
-    expect((machine.folder / "log.csv").read_text(), "step\n", "what was written")
+    shared = pathlib.Path(f"/dev/shm/{machine.folder.name}.log")
+    script = f'echo "$CUDADIAG_PASS" >>{shared}; exec "$@"'
+    try:
+        rerun(machine, "sh", "-c", script, "sh", *program("probe.py"))
+        expect(shared.read_text(), "record\n", "who wrote to shared memory")
+    finally:
+        shared.unlink(missing_ok=True)
 
 
-def program_that_copies_a_file_with_its_time_is_not_repeated(machine):
+def question_says_that_a_rerun_is_not_isolated(machine):
     _cannot_isolate(machine)
-    command = ["sh", "-c", 'cp -p /bin/sh copied; exec "$@"', "sh", *program("probe.py")]
-    _expect_refused(machine, rerun(machine, *command), "copied changed while it ran")
+    machine.environment["TERM"] = "xterm"
+    for name in ("CI", "CONTINUOUS_INTEGRATION", "BUILD_ID", "BUILD_NUMBER"):
+        machine.environment.pop(name, None)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    shown, _ = machine.on_terminal(*machine.command("run", "--rerun=ask", "--no-device-pass", "--", *program("probe.py")),
+                                   typed=b"n\n", after=b"[y/N]", until=b"cudadiag: to prove")
+    expect_in("it can repeat all that the program does (no Landlock to isolate it). [y/N]", shown, "terminal")
 
 
-def program_that_changes_something_below_or_elsewhere_is_not_repeated(machine):
-    _cannot_isolate(machine)
-    elsewhere = pathlib.Path(f"{machine.folder}.elsewhere")
-    elsewhere.mkdir()
-    (elsewhere / "results").mkdir()
-    (machine.folder / "linked").symlink_to(elsewhere / "results")
-    (machine.folder / "queue").mkdir()
-    for number in range(9):
-        (machine.folder / "queue" / str(number)).write_text("work")
-    machine.plain("git", "init", "-q", "tree")
-    commit = "git -C tree -c user.name=a -c user.email=a@b commit -q --allow-empty -m x"
-    for script, why in (("rm $(ls -d queue/* | head -1)", "queue/ changed while it ran"),
-                        (f"mv $(ls -d queue/* | head -1) {elsewhere}", "queue/ changed while it ran"),
-                        ("echo x >> linked/rows", "changed while it ran"),
-                        (commit, "tree/.git/"),
-                        (f"echo x >> {elsewhere}/rows; sync -f {elsewhere}/rows", "it wrote to a disk"),
-                        ("sleep 20 >/dev/null 2>&1 &", " still runs")):
-        machine.runs.unlink(missing_ok=True)
-        command = ["sh", "-c", script + ' exec "$@"' if script.endswith("&") else script + '; exec "$@"', "sh",
-                   *program("probe.py")]
-        _expect_refused(machine, rerun(machine, *command), why)
-    shutil.rmtree(elsewhere)
-
-
-def program_that_uses_the_network_is_not_repeated(machine):
-    _cannot_isolate(machine)
-    talk = ("import os, socket, sys; server = socket.socket(); server.bind(('127.0.0.1', 0)); server.listen();"
-            "socket.create_connection(server.getsockname()).close(); server.close(); os.execv(sys.argv[1], sys.argv[1:])")
-    result = rerun(machine, sys.executable, "-c", talk, *program("probe.py"))
-    _expect_refused(machine, result, "something used the network meanwhile")
-
-
-def own_files_in_the_working_folder_are_no_obstacle(machine):
-    _cannot_isolate(machine)
-    with open(machine.folder / "log", "w") as log:
-        rerun(machine, *program("probe.py", "tells"), options=["-o", "./kept", "--json", "report.json"], stdout=log)
-    expect((machine.folder / "log").read_text(), "record None\n", "log")
-    expect_proven(machine.report(*KEPT))
-    (machine.folder / "link").symlink_to("kept")
-    rerun(machine, *program("probe.py"), options=["-o", "link"])
-    expect_proven(machine.report(*KEPT))
-
-
-def file_that_another_program_keeps_our_output_in_is_no_obstacle(machine):
-    _cannot_isolate(machine)
-    command = shlex.join(map(str, machine.command("run", "--rerun=auto", "--no-device-pass", "--", *program("probe.py"))))
-    machine.plain("sh", "-c", command + " 2>&1 | tee log.txt")
-    expect_in("probe.py", (machine.folder / "log.txt").read_text(), "log")
+def rerun_that_was_asked_for_has_no_descriptor_of_the_first_run(machine):
+    machine.plan(AGAIN)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    command = machine.command("run", "--rerun=always", "--no-device-pass", "--", "sh", "-c",
+                              'test ! -e /proc/self/fd/9 || echo "$CUDADIAG_PASS" >&9; exec "$@"', "sh", *program("probe.py"))
+    machine.plain("sh", "-c", 'exec 9>>given; exec "$@"', "sh", *command)
+    expect((machine.folder / "given").read_text(), "record\n", "who wrote to the descriptor")
     expect_proven(machine.report())
 
 

@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,7 +11,6 @@
 #include <string>
 #include <utility>
 
-#include "launch/changed_files.h"
 #include "launch/input.h"
 #include "launch/process.h"
 #include "unit/scratch_folder.h"
@@ -46,17 +44,6 @@ std::string all_of(const base::FileDescriptor& file) {
     text.append(piece.data(), static_cast<std::size_t>(got));
   }
   return text;
-}
-
-// Later than the test runs: what the system notes by itself is before it.
-constexpr const char* kManifest = R"({"schema": "cudadiag.session/1"})";
-constexpr std::int64_t kNow = 4'000'000'000'000'000'000;
-
-// Written one second after kNow, or before it.
-void date(const fs::path& path, bool after) {
-  const std::int64_t seconds = kNow / 1'000'000'000 + (after ? 1 : -1);
-  const std::array<timespec, 2> times = {timespec{seconds, 0}, timespec{seconds, 0}};
-  REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times.data(), 0) == 0);
 }
 
 launch::Target spawn(const std::string& script, const launch::SpawnOptions& options) {
@@ -132,143 +119,6 @@ TEST_CASE("no input at all and a device are no obstacle, a terminal is") {
   const base::FileDescriptor terminal(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
   REQUIRE(terminal.valid());
   CHECK(Input(terminal.get()).obstacle() == "its input is a terminal");
-}
-
-TEST_CASE("a file written since then is found, at any depth") {
-  const ScratchFolder scratch;
-  launch::FileSearch search;
-  search.folder = scratch.path();
-  search.before.file_time = kNow;
-  date(scratch.file("old"), false);
-  CHECK_FALSE(launch::changed_files(search).first);
-  const auto changed = scratch.file("a/b/new");
-  date(changed, true);
-  CHECK(launch::changed_files(search).first == fs::canonical(changed));
-  search.except = {scratch.path() / "a"};
-  CHECK_FALSE(launch::changed_files(search).first);
-}
-
-TEST_CASE("what is written as soon as the time was taken is found, what was written just before is not") {
-  const ScratchFolder scratch;
-  launch::FileSearch search;
-  search.folder = scratch.path();
-  // The clock that files are stamped with ticks every few milliseconds.
-  for (int i = 0; i < 20; ++i) {
-    const auto file = scratch.file("file");
-    search.before = launch::look_at_folder(search.folder);
-    CHECK_FALSE(launch::changed_files(search).first);
-    scratch.file("file", "more");
-    CHECK(launch::changed_files(search).first == fs::canonical(file));
-  }
-}
-
-TEST_CASE("what was made, moved or removed is found") {
-  const ScratchFolder scratch;
-  launch::FileSearch search;
-  search.folder = fs::canonical(scratch.path());
-  scratch.file("old/file");
-  const auto top = scratch.file("top");
-  const auto since_now = [&] { search.before = launch::look_at_folder(search.folder); };
-  since_now();
-  fs::create_directory(scratch.path() / "old/new");
-  CHECK(launch::changed_files(search).first == search.folder / "old/new");
-  since_now();
-  fs::create_symlink("nowhere", scratch.path() / "old/link");
-  CHECK(launch::changed_files(search).first == search.folder / "old/link");
-  since_now();
-  CHECK_FALSE(launch::changed_files(search).first);
-  fs::rename(scratch.path() / "old/file", scratch.path() / "old/moved");
-  CHECK(launch::changed_files(search).first == search.folder / "old/moved");
-  since_now();
-  fs::remove(top);
-  CHECK(launch::changed_files(search).first == search.folder / "top");
-}
-
-TEST_CASE(
-    "what was made and removed again is no trace, nor what is left out, nor what others remove from a shared folder") {
-  const ScratchFolder scratch;
-  launch::FileSearch search;
-  search.folder = scratch.path();
-  search.except = {scratch.path() / "report.json"};
-  const auto others = scratch.file("others");
-  scratch.file("20261121-101500-4700/manifest.json", kManifest);
-  search.before = launch::look_at_folder(search.folder);
-  fs::remove(scratch.file(".main.py.swp"));
-  for (const char* made : {"__pycache__/x.pyc", "report.json"}) scratch.file(made);
-  scratch.file("20261121-101500-4711/manifest.json", kManifest);
-  fs::create_directory(scratch.path() / ".benchmarks");  // by a plugin of pytest, whatever is tested
-  fs::remove_all(scratch.path() / "20261121-101500-4700");
-  CHECK_FALSE(launch::changed_files(search).first);
-  REQUIRE(::chmod(scratch.path().c_str(), 01777) == 0);
-  fs::remove(others);
-  CHECK_FALSE(launch::changed_files(search).first);
-  REQUIRE(::chmod(scratch.path().c_str(), 0700) == 0);
-  CHECK(launch::changed_files(search).first == fs::canonical(scratch.path()) / "others");
-}
-
-TEST_CASE("exceptions hold however they are spelled") {
-  const ScratchFolder scratch;
-  launch::FileSearch search;
-  search.folder = scratch.path();
-  search.before.file_time = kNow;
-  date(scratch.file("kept/session/manifest.json"), true);
-  fs::create_directory_symlink("kept", scratch.path() / "link");
-  for (const char* spelled : {"kept/session", "./kept/../kept/session", "link/session"}) {
-    search.except = {scratch.path() / spelled};
-    CHECK_FALSE(launch::changed_files(search).first);
-  }
-  search.except = {scratch.path() / "kept/sess"};
-  CHECK(launch::changed_files(search).first);
-}
-
-TEST_CASE("caches, links and our own output are no traces, and a large folder is seen in part") {
-  const ScratchFolder scratch;
-  launch::FileSearch search;
-  search.folder = scratch.path();
-  search.before.file_time = kNow;
-  date(scratch.file("__pycache__/x.pyc"), true);
-  date(scratch.file(".git/index"), true);
-  fs::create_symlink("nowhere", scratch.path() / "link");
-  CHECK_FALSE(launch::changed_files(search).first);
-  const auto own = scratch.file("log");
-  date(own, true);
-  CHECK(launch::changed_files(search).first);
-  const base::FileDescriptor before(::dup(STDIN_FILENO));
-  const base::FileDescriptor log(::open(own.c_str(), O_RDONLY | O_CLOEXEC));
-  REQUIRE(::dup2(log.get(), STDIN_FILENO) == STDIN_FILENO);
-  CHECK_FALSE(launch::changed_files(search).first);
-  CHECK(launch::changed_files(search).whole);
-  ::dup2(before.get(), STDIN_FILENO);
-  search.most_entries = 0;
-  CHECK_FALSE(launch::changed_files(search).first);
-  CHECK_FALSE(launch::changed_files(search).whole);
-  search.folder = "/nowhere";
-  CHECK_FALSE(launch::changed_files(search).whole);
-}
-
-TEST_CASE("a copy that was given the time of its original is found") {
-  const ScratchFolder scratch;
-  const auto copy = scratch.file("copy");
-  date(copy, false);
-  struct stat status {};
-  REQUIRE(::stat(copy.c_str(), &status) == 0);
-  launch::FileSearch search;
-  search.folder = scratch.path();
-  search.before.file_time = status.st_ctim.tv_sec * 1'000'000'000 + status.st_ctim.tv_nsec;
-  CHECK(launch::changed_files(search).first == fs::canonical(copy));
-}
-
-TEST_CASE("sessions are no traces, wherever they lie") {
-  const ScratchFolder scratch;
-  launch::FileSearch search;
-  search.folder = scratch.path();
-  search.before.file_time = kNow;
-  date(scratch.file("out/1/20261121-101500-4711.incomplete/record/1.area"), true);
-  date(scratch.file("out/1/20261121-101500-4712/manifest.json", kManifest), true);
-  CHECK_FALSE(launch::changed_files(search).first);
-  const auto other = scratch.file("out/1/20261121-101500-4713/result");
-  date(other, true);
-  CHECK(launch::changed_files(search).first == fs::canonical(other));
 }
 
 TEST_CASE("a target apart has its own group, folder, input and output, and leaves no core") {

@@ -53,6 +53,15 @@ TEST_CASE("nothing speaks against a rerun of a short run that failed by itself")
   CHECK_FALSE(obstacle(failing_session()));
 }
 
+TEST_CASE("without isolation nothing is repeated unasked") {
+  const Environment none;
+  const launch::Input no_input(-1);
+  CHECK_FALSE(obstacle_to_rerun(failing_session(), no_input, true));
+  const auto found = obstacle_to_rerun(failing_session(), no_input, false);
+  REQUIRE(found);
+  CHECK(found->kind == Kind::not_isolated);
+}
+
 TEST_CASE("a run that was ended, by us or from outside, is not repeated") {
   const Environment none;
   session::Session session = failing_session();
