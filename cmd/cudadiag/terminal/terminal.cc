@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "base/printable.h"
 #include "launch/process.h"
@@ -65,7 +66,7 @@ void write_unsaid() {
 // sooner than the next character comes; else in the next row.
 std::string own_row() {
   const auto columns = columns_of(STDERR_FILENO);
-  if (!columns || !can_be_driven(STDERR_FILENO)) return "";
+  if (!columns || !can_be_driven(STDERR_FILENO) || !in_foreground(STDERR_FILENO)) return "";
   return std::string(static_cast<std::size_t>(*columns), ' ') + "\r\033[K";
 }
 
@@ -74,8 +75,7 @@ std::string own_row() {
 void begin_on_own_row() { wants_own_row = true; }
 
 void write_error_text(const std::string& text) {
-  if (wants_own_row) unsaid += own_row();
-  wants_own_row = false;
+  if (!text.empty() && std::exchange(wants_own_row, false)) unsaid += own_row();
   unsaid += text;
   write_unsaid();
 }

@@ -137,6 +137,16 @@ def rerun_is_announced_before_and_counted_after(machine):
 # ---- where the cursor is
 
 
+def run_without_findings_writes_nothing_to_the_terminal(machine):
+    machine.environment["TERM"] = "xterm"
+    command = machine.command("run", "--rerun=never", "--", "sh", "-c", 'exec "$0" >out 2>&1', machine.build / "targets/healthy")
+    shown, status = machine.on_terminal(*command, columns=80)
+    expect((shown, os.waitstatus_to_exitcode(status)), ("", 0), "terminal and status")
+    job = 'set -m; stty tostop; "$@" & wait $!; echo "status $?"'
+    shown, _ = machine.on_terminal("bash", "-c", job, "bash", *command, columns=80)
+    expect((shown.endswith("status 0\r\n"), " " * 80 in shown), (True, False), f"whether a job in the background ends, and writes: {shown!r}")
+
+
 def report_begins_on_a_row_of_its_own_and_wipes_nothing(machine):
     machine.plan(AGAIN)
     bar = "33%|###       | 1/3"
