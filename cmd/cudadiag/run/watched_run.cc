@@ -184,7 +184,8 @@ class WatchedRun {
     } else if (options_.hang_report) {
       stalls_.emplace(*recording_.arena(), *options_.hang_report);
     }
-    watch_->wait({options_.hang_after, full_log_.get(), options_.stop_on_race ? races_.get() : nullptr, stalls_ ? &*stalls_ : nullptr},
+    watch_->wait({options_.hang_after, full_log_.get(), options_.stop_on_race ? races_.get() : nullptr,
+                  stalls_ ? &*stalls_ : nullptr},
                  speech);
   }
 

@@ -71,6 +71,14 @@ bool is_given_by_kernel(const std::string& name) {
   return name.size() == 5 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
+// CUDA makes one for each process, and puts the process number into the name.
+bool is_of_cuda(const std::string& name) { return name.starts_with("cuda-uvmfd-"); }
+
+// The file of a descriptor, or the working folder: calls with an empty path mean it.
+SeenPath see_itself(pid_t process, int folder) {
+  return folder == AT_FDCWD ? see_path(process, AT_FDCWD, ".", true) : see_descriptor(process, folder);
+}
+
 const CallRule* rule_of(const seccomp_data& call) {
   for (const CallRule& rule : call_rules()) {
     if (rule.number != call.nr) continue;
@@ -119,7 +127,7 @@ struct CallJudge::Call {
 
 CallJudge::CallJudge(Isolation isolation, pid_t owner, int landlock_version)
     : isolation_(std::move(isolation)), owner_(owner), landlock_version_(landlock_version) {
-  for (const auto* paths : {&isolation_.folders, &isolation_.devices, &isolation_.pipes}) {
+  for (const auto* paths : {&isolation_.folders, &isolation_.devices}) {
     writable_.insert(writable_.end(), paths->begin(), paths->end());
   }
   if (isolation_.private_network) addresses_ = local_addresses();
@@ -179,8 +187,9 @@ SeenPath CallJudge::see(const Call& call, int folder_argument, int path_argument
   const auto path = read_text(call.thread, call.argument(path_argument));
   if (!path) return {};
   const int folder = folder_argument < 0 ? AT_FDCWD : call.integer(folder_argument);
-  // With AT_EMPTY_PATH, of the descriptor itself.
-  if (path->empty() && folder_argument >= 0 && folder >= 0) return see_descriptor(call.thread, folder);
+  // AT_EMPTY_PATH allows it.
+  const bool itself = path->empty() && folder_argument >= 0;
+  if (itself && (folder != AT_FDCWD || call.rule.kind == Kind::change)) return see_itself(call.thread, folder);
   return see_path(call.thread, folder, *path, follows);
 }
 
@@ -198,6 +207,11 @@ bool CallJudge::may_change(const SeenPath& seen) {
   if (is_below(seen.path, writable_)) return true;
   return isolation_.shared_memory && is_below(seen.path, {kSharedMemory}) &&
          shared_.contains(seen.path.lexically_relative(kSharedMemory).begin()->native());
+}
+
+bool CallJudge::may_use(const SeenPath& seen) {
+  const auto& pipes = isolation_.pipes;
+  return may_change(seen) || std::find(pipes.begin(), pipes.end(), seen.path) != pipes.end();
 }
 
 bool CallJudge::may_make(const SeenPath& seen) {
@@ -221,7 +235,7 @@ CallJudge::Verdict CallJudge::judge_open(const Call& call, std::uint64_t flags) 
   // The kernel has an error of its own for these.
   if (!nameless && ((!seen.exists && !makes) || (seen.exists && (alone || is_folder)))) return kLetThrough;
   if (nameless && isolation_.shared_memory && seen.path == kSharedMemory) return kLetThrough;
-  if (seen.exists ? may_change(seen) : may_make(seen)) return kLetThrough;
+  if (seen.exists ? may_use(seen) : may_make(seen)) return kLetThrough;
   if (is_refused_anyway(seen.exists ? seen.path : seen.path.parent_path())) return kLetThrough;
   return call.refuse(EACCES, seen.path.native());
 }
@@ -270,7 +284,7 @@ CallJudge::Verdict CallJudge::judge_two_paths(const Call& call) {
 }
 
 CallJudge::Verdict CallJudge::judge_descriptor(const Call& call, int descriptor) {
-  const SeenPath seen = see_descriptor(call.thread, descriptor);
+  const SeenPath seen = see_itself(call.thread, descriptor);
   if (!seen.is_file || may_change(seen)) return kLetThrough;
   return call.refuse(EPERM, seen.path.native());
 }
@@ -318,14 +332,15 @@ CallJudge::Verdict CallJudge::judge_local_address(const Call& call, std::span<co
   const std::span<const char> bytes = address.subspan(kNameAt);
   if (bytes[0] == '\0') {
     const std::string name(bytes.begin() + 1, bytes.end());
-    if (binds) sockets_.insert(name);
+    // Clients of the program could find the rerun by it.
+    if (binds && (isolation_.private_network || is_of_cuda(name))) sockets_.insert(name);
     const bool known = sockets_.contains(name) || (landlock_version_ >= 6 && is_given_by_kernel(name));
     return known ? kLetThrough : call.refuse(EACCES, "@" + name.substr(0, name.find('\0')));
   }
   const std::string path(bytes.begin(), std::find(bytes.begin(), bytes.end(), '\0'));
   const SeenPath seen = see_path(call.thread, AT_FDCWD, path, !binds);
   if (!seen.reachable || seen.exists == binds) return kLetThrough;
-  if (binds ? may_make(seen) : may_change(seen) || is_service(seen.path)) return kLetThrough;
+  if (binds ? may_make(seen) : may_use(seen) || is_service(seen.path)) return kLetThrough;
   if (binds && is_refused_anyway(seen.path.parent_path())) return kLetThrough;
   return call.refuse(EACCES, seen.path.native());
 }

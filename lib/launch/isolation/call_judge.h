@@ -56,6 +56,8 @@ class CallJudge {
 
   bool is_own_process(const SeenPath& seen) const;
   bool may_change(const SeenPath& seen);
+  // Whether it may be opened for writing, or connected to.
+  bool may_use(const SeenPath& seen);
   // Notes what the call is about to make.
   bool may_make(const SeenPath& seen);
   SeenPath see(const Call& call, int folder_argument, int path_argument, bool follows) const;

@@ -3,6 +3,7 @@
 #include <asm/ioctls.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
@@ -218,6 +219,9 @@ constexpr CallRule kRules[] = {
     // Typing for the user, and what only root may do.
     refused_if(SYS_ioctl, Deed::administer, "the terminal", 1, TIOCSTI),
     refused_if(SYS_ioctl, Deed::administer, "the terminal", 1, TIOCLINUX),
+    refused_if(SYS_ioctl, Deed::administer, "file systems", 1, FIFREEZE),
+    refused_if(SYS_ioctl, Deed::administer, "file systems", 1, FITHAW),
+    refused_if(SYS_ioctl, Deed::administer, "file systems", 1, FITRIM),
     refused(SYS_mount, Deed::administer, "file systems"),
     refused(SYS_umount2, Deed::administer, "file systems"),
     refused(SYS_pivot_root, Deed::administer, "file systems"),

@@ -61,7 +61,7 @@ struct Prepared {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (::getppid() != prepared.parent) ::_exit(125);
   Told& told = *prepared.told;
-  // What the first run was given is not for a rerun to write to again.
+  // A rerun does not write again to what the first run was given.
   close_on_exec_from(3);
   if (prepared.isolated) {
     told.stage = Told::Stage::filter;

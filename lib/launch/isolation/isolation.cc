@@ -94,6 +94,28 @@ void add_existing(const char* pattern, std::vector<fs::path>& paths) {
   ::globfree(&found);
 }
 
+// MPS uses these names; others in that folder, which the user chose, are somebody else's.
+bool is_name_of_mps(const std::string& name) {
+  const bool is_number = name.find_first_not_of("0123456789") == std::string::npos;
+  return is_number || name == "control" || name == "control_lock" || name == "control_privileged" || name == "log" ||
+         name.starts_with("nvidia-mps");
+}
+
+std::vector<fs::path> pipes_of_mps() {
+  const char* given = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+  std::error_code error;
+  const fs::path folder = fs::canonical(given != nullptr && *given == '/' ? given : "/tmp/nvidia-mps", error);
+  std::vector<fs::path> pipes;
+  if (error) return pipes;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    const fs::file_type type = it->symlink_status(ignored).type();
+    const bool joins = type == fs::file_type::socket || type == fs::file_type::fifo;
+    if (joins && is_name_of_mps(it->path().filename().string())) pipes.push_back(it->path());
+  }
+  return pipes;
+}
+
 constexpr const char *kFolderWord = "--folder=", *kDeviceWord = "--device=", *kPipeWord = "--pipe=",
                      *kPortWord = "--port=", *kSharedMemoryWord = "--shared-memory",
                      *kAnyInterfaceWord = "--any-interface";
@@ -111,10 +133,7 @@ Isolation usual_isolation() {
                               "/dev/dxg", "/dev/dri", "/dev/gdrdrv"}) {
     add_existing(pattern, isolation.devices);
   }
-  const char* mps = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
-  std::error_code error;
-  const fs::path pipes = fs::canonical(mps != nullptr && *mps == '/' ? mps : "/tmp/nvidia-mps", error);
-  if (!error && fs::is_directory(pipes, error)) isolation.pipes.push_back(pipes);
+  isolation.pipes = pipes_of_mps();
   return isolation;
 }
 

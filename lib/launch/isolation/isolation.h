@@ -16,7 +16,7 @@ namespace cudadiag::launch {
 struct Isolation {
   std::vector<std::filesystem::path> folders;  // everything below them may be made, changed and removed
   std::vector<std::filesystem::path> devices;  // device files, or folders of them, that may be written and controlled
-  std::vector<std::filesystem::path> pipes;    // folders of existing pipes and sockets that may be written and joined
+  std::vector<std::filesystem::path> pipes;    // existing pipes and sockets that may be written and joined
   std::vector<std::uint16_t> ports;            // on the loopback interface; all other TCP is refused
   bool any_interface = false;                  // `ports` may be listened on wherever they are asked for
   bool shared_memory = false;                  // new files in /dev/shm; existing ones are refused
@@ -31,8 +31,8 @@ int landlock_version();
 // Every rerun needs these: the GPU's device files, /dev/null and the like, the pipes of the MPS daemon.
 Isolation usual_isolation();
 
-// What a rerun lacks here to be isolated: "no Landlock"; nothing: it can be. Isolation takes Landlock, and checks of the
-// calls that Landlock does not cover.
+// The lack that keeps reruns from being isolated here: "no Landlock"; nothing: they can be. Isolation takes Landlock, and
+// checks of the calls that Landlock does not cover.
 std::optional<std::string> missing_isolation();
 
 // Confines the calling thread and all processes that it starts. 0, or the errno of what went wrong.

@@ -147,6 +147,43 @@ TEST_CASE("modes and times are kept, by path and by descriptor") {
   CHECK(rerun.ask(SYS_ioctl, {word(file.get()), 0x40086602}).error == EPERM);
 }
 
+TEST_CASE("the working folder is kept as others are, if a call names it by an empty path") {
+  Rerun rerun;
+  constexpr long kFchmodat2 = 452, kSetxattrat = 463;
+  const char* const empty = "";
+  for (const long number : {kFchmodat2, kSetxattrat, long{SYS_fchownat}, long{SYS_utimensat}}) {
+    const bool flags_last = number == SYS_fchownat;
+    const auto refused =
+        rerun.ask(number, {word(AT_FDCWD), word(empty), 0, flags_last ? 0 : word(AT_EMPTY_PATH), word(AT_EMPTY_PATH)});
+    CHECK(refused.error == EPERM);
+    REQUIRE(refused.kept);
+    CHECK(refused.kept->object == fs::current_path().string() + "/");
+  }
+  // The kernel has an error of its own for these.
+  CHECK(rerun.ask(SYS_unlinkat, {word(AT_FDCWD), word(empty), 0}).error == 0);
+}
+
+TEST_CASE("of the folder of MPS, its own pipes and sockets can be used, and nothing changed") {
+  const ScratchFolder scratch;
+  const fs::path folder = fs::canonical(scratch.path());
+  for (const char* name : {"control", "log", "somebody's"}) {
+    REQUIRE(::mkfifo((folder / name).c_str(), 0600) == 0);
+  }
+  scratch.file("control_lock");
+  ::setenv("CUDA_MPS_PIPE_DIRECTORY", folder.c_str(), 1);
+  Isolation isolation = launch::usual_isolation();
+  ::unsetenv("CUDA_MPS_PIPE_DIRECTORY");
+  Rerun rerun(isolation);
+  for (const char* name : {"control", "log"}) {
+    CHECK(rerun.open(folder / name, O_WRONLY).error == 0);
+    CHECK(rerun.ask(SYS_fchmodat, {word(AT_FDCWD), word((folder / name).c_str()), 0600}).error == EPERM);
+    CHECK(rerun.ask(SYS_unlinkat, {word(AT_FDCWD), word((folder / name).c_str()), 0}).error == EACCES);
+  }
+  CHECK(rerun.open(folder / "somebody's", O_WRONLY).error == EACCES);
+  CHECK(rerun.open(folder / "control_lock", O_WRONLY).error == EACCES);
+  CHECK(rerun.open(folder / "new", O_WRONLY | O_CREAT).error == EACCES);
+}
+
 TEST_CASE("the network is closed, and a socket of its own is not") {
   Rerun rerun;
   sockaddr_in address{};
@@ -169,8 +206,24 @@ TEST_CASE("the network is closed, and a socket of its own is not") {
   std::strcpy(local.sun_path + 1, "name");
   const std::uint64_t bytes = offsetof(sockaddr_un, sun_path) + 5;
   CHECK(rerun.ask(SYS_connect, {3, word(&local), bytes}).error == EACCES);
-  CHECK(rerun.ask(SYS_bind, {3, word(&local), bytes}).error == 0);
-  CHECK(rerun.ask(SYS_connect, {3, word(&local), bytes}).error == 0);
+}
+
+TEST_CASE("a name without a path is taken only in a network of its own, but those of CUDA and the kernel") {
+  for (const bool private_network : {false, true}) {
+    Isolation isolation;
+    isolation.private_network = private_network;
+    Rerun rerun(isolation);
+    for (const auto& [name, allowed] : {std::pair{"name", private_network}, {"cuda-uvmfd-4026531836-7", true}}) {
+      sockaddr_un local{};
+      local.sun_family = AF_UNIX;
+      std::strcpy(local.sun_path + 1, name);
+      const std::uint64_t bytes = offsetof(sockaddr_un, sun_path) + 1 + std::strlen(name);
+      for (const long call : {SYS_bind, SYS_connect}) {
+        CHECK((rerun.ask(call, {3, word(&local), bytes}).error == 0) == allowed);
+      }
+      CHECK(rerun.ask(SYS_bind, {3, word(&local), offsetof(sockaddr_un, sun_path)}).error == 0);
+    }
+  }
 }
 
 TEST_CASE("a port of its own may be listened on everywhere, and others are reached through loopback alone") {
