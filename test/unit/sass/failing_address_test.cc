@@ -3,9 +3,10 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdio>
 #include <fstream>
+#include <iomanip>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -23,13 +24,11 @@ std::string text_of(const std::string& name) {
 }
 
 std::string code(const std::vector<std::string>& lines) {
-  std::string text;
+  std::ostringstream text;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    char address[16];
-    std::snprintf(address, sizeof address, "/*%04zx*/ ", 16 * i);
-    text += address + lines[i] + " ;\n";
+    text << "/*" << std::hex << std::setw(4) << std::setfill('0') << 16 * i << "*/ " << lines[i] << " ;\n";
   }
-  return text;
+  return text.str();
 }
 
 // Parameters by their words.
