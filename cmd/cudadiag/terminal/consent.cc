@@ -30,8 +30,18 @@ bool is_set(const char* name) {
 }
 
 bool runs_in_ci() {
-  constexpr const char* kVariables[] = {"CI",        "CONTINUOUS_INTEGRATION", "BUILD_ID", "BUILD_NUMBER",
-                                        "BUILDKITE", "TEAMCITY_VERSION",       "TF_BUILD"};
+  constexpr const char* kVariables[] = {"CI",
+                                        "CONTINUOUS_INTEGRATION",
+                                        "BUILD_ID",
+                                        "BUILD_NUMBER",
+                                        "BUILDKITE",
+                                        "CIRCLECI",
+                                        "GITHUB_ACTIONS",
+                                        "GITLAB_CI",
+                                        "JENKINS_URL",
+                                        "TEAMCITY_VERSION",
+                                        "TF_BUILD",
+                                        "TRAVIS"};
   return std::any_of(std::begin(kVariables), std::end(kVariables), is_set);
 }
 

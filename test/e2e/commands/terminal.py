@@ -112,6 +112,8 @@ def nobody_is_asked_where_nobody_can_agree(machine):
     plain = machine.environment.copy()
     cases = ((["-q"], {}, (), "-q asks nothing"),
              ([], {"CI": "true"}, (), "this is a CI job, where nobody can agree"),
+             ([], {"GITHUB_ACTIONS": "true"}, (), "this is a CI job, where nobody can agree"),
+             ([], {"JENKINS_URL": "http://ci/"}, (), "this is a CI job, where nobody can agree"),
              ([], {"TERM": "dumb"}, (), "this terminal cannot show a question"),
              ([], {}, ("bash", "-c", 'set -m; "$@" & wait', "bash"), "this job is in the background"))
     for options, environment, prefix, why in cases:
