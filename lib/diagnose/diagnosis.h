@@ -249,7 +249,7 @@ struct Cause {
   std::string text;  // a sentence or two with the values filled in
   std::vector<std::pair<std::string, std::string>> facts;
   std::string link;                // documentation
-  bool certain = false;            // false: "often caused by"
+  bool certain = false;            // false: "often" or "probably"
   std::vector<std::size_t> proof;  // indices in Finding::arguments
 };
 

@@ -142,8 +142,8 @@ const std::vector<Rule>& access_rules() {
        .sure = Sure::often,
        .codes = {700, 717},
        .when = host,
-       .texts = {"{kernel} {verb} memory through {parameter}, which points into no memory from CUDA: often a host "
-                 "address (malloc, new, a stack), or one that was never set"},
+       .texts = {"{kernel} {verb} memory through {parameter}, which does not point into memory from CUDA: often it is "
+                 "a host address (malloc, new, a stack), or was never set"},
        .fix = {"allocate it with {cuda:cudaMalloc or cudaMallocManaged|cuMemAlloc or cuMemAllocManaged}, and copy the "
                "data over"},
        .link = kSanitizerLink},

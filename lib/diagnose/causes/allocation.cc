@@ -51,16 +51,15 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {2},
        .calls = kAllocating,
        .when = absurd,
-       .texts =
-           {"{call} was asked for {size} ({bytes} bytes), which no GPU has: often caused by a size that was negative "
-            "or overflowed"},
+       .texts = {"{call} requested {size} ({bytes} bytes), more than any GPU has: often the size was negative or "
+                 "overflowed"},
        .fix = {"check how this size is computed: in 64 bits, and not from a value that was never set"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "no-pinned-memory",
        .codes = {2},
        .calls = {"HostAlloc", "MallocHost", "MemAllocHost", "HostRegister"},
        .when = sized,
-       .texts = {"{call} was asked for {size} of pinned host memory, and the system could not pin that much"},
+       .texts = {"{call} requested {size} of pinned host memory, and the system could not pin that much"},
        .fix = {"pin less{torch: (DataLoader: pin_memory=False, fewer workers)}, and check the container's memory limit "
                "and "
                "ulimit -l"},
@@ -70,8 +69,8 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {2},
        .calls = {"MallocManaged", "MemAllocManaged"},
        .when = sized,
-       .texts = {"{call} was asked for {size} of managed memory: often caused by more than device and host have "
-                 "together, or, if the device cannot page, than the device has"},
+       .texts = {"{call} requested {size} of managed memory and failed: often device and host together have less, or "
+                 "the device has less and cannot page"},
        .fix = {"allocate less at once, free what is no longer used, and check the container's memory limit"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-memory-programming"},
       {.id = "allocator-limit",
@@ -80,27 +79,27 @@ const std::vector<Rule>& allocation_rules() {
        .calls = {"CUDACachingAllocator"},
        .when = sized,
        .texts = {"PyTorch's allocator refused {size}, though no CUDA call failed and the GPU had {free} free: often "
-                 "caused by a limit that the program set, or by memory that PyTorch keeps in pieces that are too small",
-                 "PyTorch's allocator refused {size}, though no CUDA call failed: often caused by a limit that the "
-                 "program set, or by memory that PyTorch keeps in pieces that are too small"},
+                 "the program set a limit, or the memory that PyTorch keeps is in pieces that are too small",
+                 "PyTorch's allocator refused {size}, though no CUDA call failed: often the program set a limit, or "
+                 "the memory that PyTorch keeps is in pieces that are too small"},
        .fix = {"raise the limit (torch.cuda.set_per_process_memory_fraction), or hold fewer tensors at once",
-               "where much is reserved and little allocated: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
-               "after a caught one, leave the except block before trying again: the exception holds the tensors"},
+               "if much is reserved and little allocated: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+               "after catching it, leave the except block before trying again: the exception holds the tensors"},
        .link = "https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management"},
       {.id = "memory-refused-though-free",
        .sure = Sure::often,
        .codes = {2},
        .calls = kAllocating,
        .when = enough_was_free,
-       .texts = {"{call} was asked for {size} and refused, though {free} were free right afterwards: often caused by "
-                 "fragmented memory, or by another process that held it for a moment"},
-       .fix = {"ask again, or for less at once; nvidia-smi shows what else holds memory"},
+       .texts = {"{call} requested {size} and failed, although {free} were free right afterwards: often caused by "
+                 "fragmentation, or by another process that briefly held the memory"},
+       .fix = {"try again, or request less at once; nvidia-smi shows what else holds memory"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "out-of-memory",
        .codes = {2},
        .calls = kAllocating,
        .when = sized_in_pytorch,
-       .texts = {"{call} was asked for {size}, and the device did not have that much free"},
+       .texts = {"{call} requested {size}, but the device had less free memory"},
        .fix = {"smaller batches, gradient checkpointing, torch.no_grad() if nothing is trained; nvidia-smi shows who "
                "else holds memory",
                "if much is reserved and little allocated: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
@@ -110,7 +109,7 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {2},
        .calls = kAllocating,
        .when = sized,
-       .texts = {"{call} was asked for {size}, and the device did not have that much free"},
+       .texts = {"{call} requested {size}, but the device had less free memory"},
        .fix = {"allocate less at once, free what is no longer used, and check with nvidia-smi what else holds memory"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "no-memory-for-the-context",
@@ -119,7 +118,7 @@ const std::vector<Rule>& allocation_rules() {
        .calls = {"CtxCreate", "PrimaryCtxRetain", "SetDevice", "ModuleLoad", "LibraryLoad", "GraphInstantiate",
                  "StreamCreate"},
        .when = names_call,
-       .texts = {"{call} found too little memory for CUDA itself: often caused by other processes that fill the GPU"},
+       .texts = {"{call} found too little memory for CUDA itself: often other processes fill the GPU"},
        .fix = {"check with nvidia-smi what holds memory: a process of an earlier run that is still alive, or several "
                "ranks on one GPU"},
        .link = "https://docs.nvidia.com/deploy/nvidia-smi/index.html"},
@@ -128,9 +127,8 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {1, 17},
        .calls = {"cudaFreeAsync", "cuMemFreeAsync"},
        .when = names_call,
-       .texts =
-           {"{call} refused the pointer: often caused by one that is not the start of a live allocation, or, while "
-            "a graph is captured, by one that was not allocated in a graph"},
+       .texts = {"{call} rejected the pointer: often it is not the start of a live allocation, or, during a graph "
+                 "capture, it was not allocated in a graph"},
        .fix = {"free each allocation once, with the pointer that the allocation returned",
                "free memory that was not allocated in a graph before or after the capture"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},

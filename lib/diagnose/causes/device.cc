@@ -63,8 +63,8 @@ const std::vector<Rule>& device_rules() {
        .codes = {101},
        .calls = {"MemPrefetch", "MemAdvise"},
        .when = refused,
-       .texts = {"{call} could not use the device: often caused by one that cannot page managed memory, as under WSL "
-                 "and on virtual GPUs, or by a number that this process does not have"},
+       .texts = {"{call} could not use the device: often the device cannot page managed memory (as under WSL or on "
+                 "virtual GPUs), or this process has no device with that number"},
        .fix =
            {"call it only where the device's {cuda:cudaDevAttrConcurrentManagedAccess|"
             "CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS} is 1: it is only advice, and the program works without it"},
@@ -72,10 +72,9 @@ const std::vector<Rule>& device_rules() {
       {.id = "invalid-device",
        .codes = {101},
        .when = chooses_device,
-       .texts =
-           {"{call} was given a device number that this process does not have: it sees CUDA_VISIBLE_DEVICES={visible}, "
-            "numbered from 0",
-            "{call} was given a device number that this process does not have"},
+       .texts = {"this process has no device with the number given to {call} (CUDA_VISIBLE_DEVICES={visible}, numbered "
+                 "from 0)",
+                 "this process has no device with the number given to {call}"},
        .fix = {"start no more ranks than GPUs (torchrun --nproc-per-node, LOCAL_RANK), and number devices from 0 after "
                "CUDA_VISIBLE_DEVICES has chosen them"},
        .link = kVisibleLink},
@@ -83,12 +82,13 @@ const std::vector<Rule>& device_rules() {
        .sure = Sure::often,
        .codes = {101},
        .when = refused,
-       .texts = {"{call} could not use the device: often caused by a number that this process does not have (it sees "
-                 "CUDA_VISIBLE_DEVICES={visible}, numbered from 0), or by something that this device cannot do",
-                 "{call} could not use the device: often caused by a number that this process does not have, or by "
-                 "something that this device cannot do"},
-       .fix = {"number devices from 0 in the order of CUDA_VISIBLE_DEVICES, with no more ranks than GPUs",
-               "ask for what the call needs with {cuda:cudaDeviceGetAttribute|cuDeviceGetAttribute} first"},
+       .texts = {"{call} could not use the device: often this process has no device with that number "
+                 "(CUDA_VISIBLE_DEVICES={visible}, numbered from 0), or the device lacks the feature",
+                 "{call} could not use the device: often this process has no device with that number, or the device "
+                 "lacks the feature"},
+       .fix =
+           {"number devices from 0 in the order of CUDA_VISIBLE_DEVICES, with no more ranks than GPUs",
+            "check first with {cuda:cudaDeviceGetAttribute|cuDeviceGetAttribute} whether the device has the feature"},
        .link = kVisibleLink},
       {.id = "devices-hidden",
        .codes = {100},
@@ -100,8 +100,8 @@ const std::vector<Rule>& device_rules() {
        .sure = Sure::often,
        .codes = {100},
        .when = refused,
-       .texts = {"the driver sees no GPU: often caused by a container without its GPUs, or a kernel module that is not "
-                 "loaded"},
+       .texts =
+           {"the driver sees no GPU: often the container was started without GPUs, or the kernel module is not loaded"},
        .fix = {"check nvidia-smi; start the container with --gpus all, or ask the scheduler for a GPU"},
        .link = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/index.html"},
       {.id = "cuda-after-fork",
@@ -138,11 +138,10 @@ const std::vector<Rule>& device_rules() {
        .sure = Sure::often,
        .codes = {98},
        .when = refused,
-       .texts =
-           {"the kernel is not in the code that was loaded: often caused by a build for other architectures than this "
-            "GPU's ({gpu}), or a kernel of another shared library's copy of the runtime",
-            "the kernel is not in the code that was loaded: often caused by a build for other architectures than this "
-            "GPU's, or a kernel of another shared library's copy of the runtime"},
+       .texts = {"the kernel is not in the code that was loaded: often the build is for other architectures than this "
+                 "GPU's ({gpu}), or the kernel belongs to another shared library's copy of the runtime",
+                 "the kernel is not in the code that was loaded: often the build is for other architectures than this "
+                 "GPU's, or the kernel belongs to another shared library's copy of the runtime"},
        .fix = {"build for this GPU (nvcc -arch=native, TORCH_CUDA_ARCH_LIST), and link the runtime once "
                "(-cudart shared)"},
        .link = kArchitectures},
@@ -150,9 +149,8 @@ const std::vector<Rule>& device_rules() {
        .sure = Sure::often,
        .codes = {222},
        .when = refused,
-       .texts =
-           {"the driver ({driver}) does not support this version of PTX: often caused by a newer toolkit that made it",
-            "the driver does not support this version of PTX: often caused by a newer toolkit that made it"},
+       .texts = {"the driver ({driver}) does not support this version of PTX: often a newer toolkit generated it",
+                 "the driver does not support this version of PTX: often a newer toolkit generated it"},
        .fix =
            {"update the driver, or build with an older toolkit or with machine code for this GPU (code=sm_XX); Triton: "
             "TRITON_PTXAS_PATH of a toolkit that fits"},
@@ -189,8 +187,8 @@ const std::vector<Rule>& device_rules() {
        .sure = Sure::often,
        .codes = {46},
        .when = refused,
-       .texts = {"the device is not available at the moment: often caused by prohibited mode, or by exclusive mode and "
-                 "another process that holds it"},
+       .texts = {"the device is not available at the moment: often it is in prohibited mode, or in exclusive mode and "
+                 "held by another process"},
        .fix = {"nvidia-smi -q -d COMPUTE shows the mode; end the process that holds it, or choose another device"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#compute-modes"},
       {.id = "stub-library",
@@ -210,8 +208,8 @@ const std::vector<Rule>& device_rules() {
        .sure = Sure::often,
        .codes = {802},
        .when = refused,
-       .texts = {"the system is not ready for CUDA yet: often caused by an NVSwitch fabric that is not set up, or by "
-                 "another daemon of the driver that is not running"},
+       .texts = {"the system is not ready for CUDA yet: often the NVSwitch fabric is not set up, or another daemon of "
+                 "the driver is not running"},
        .fix = {"on machines with NVSwitch start the fabric manager of the driver's version (systemctl status "
                "nvidia-fabricmanager)",
                "under confidential computing set the GPUs ready (nvidia-smi conf-compute -srs 1)"},

@@ -116,7 +116,7 @@ const std::vector<Rule>& graph_rules() {
       {.id = "capture-unmatched",
        .codes = {903},
        .when = refused_at_once,
-       .texts = {"{call} ends a capture on a stream that began none"},
+       .texts = {"{call} ends a capture on a stream that did not begin one"},
        .fix = {"end the capture on the stream that it was begun on"},
        .link = kCapture},
       {.id = "capture-unjoined",
@@ -143,9 +143,9 @@ const std::vector<Rule>& graph_rules() {
       {.id = "captured-event",
        .codes = {907},
        .when = refused_at_once,
-       .texts = {"{call} asks about an event that was recorded in a capture: it is a part of the graph and never "
+       .texts = {"{call} queries an event that was recorded in a capture: it is a part of the graph and never "
                  "completes by itself"},
-       .fix = {"do not wait for or ask about an event that was recorded in the capture; record another one after the "
+       .fix = {"do not wait for or query an event that was recorded in the capture; record another one after the "
                "graph's launch"},
        .link = kCapture},
       {.id = "capture-wrong-thread",
@@ -158,8 +158,8 @@ const std::vector<Rule>& graph_rules() {
        .sure = Sure::often,
        .codes = {910},
        .when = refused_at_once,
-       .texts = {"the executable graph cannot take the change over: often caused by added or removed nodes or edges, "
-                 "or by a node that moved to another device, context or kind of memory"},
+       .texts = {"the executable graph cannot be updated with this change: often nodes or edges were added or removed, "
+                 "or a node moved to another device, context or kind of memory"},
        .fix = {"instantiate the graph again if cudaGraphExecUpdate refuses it"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#updating-instantiated-graphs"},
   };

@@ -114,24 +114,24 @@ const std::vector<Rule>& hang_rules() {
       {.id = "rank-has-not-come",
        .sure = Sure::often,
        .when = ranks_missing,
-       .texts = {"{ranks} called fewer collectives than the others, which wait in one: often caused by a branch or an "
-                 "exception that kept it from that, or by having less data"},
+       .texts = {"{ranks} called fewer collectives than the others, which wait in one: often a branch or an exception "
+                 "kept it from calling more, or it has less data"},
        .fix = {"look at what {ranks} did instead of calling it",
                "all ranks must call the same collectives in the same order, including those that have no data left"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
       {.id = "ranks-call-different-collectives",
        .sure = Sure::often,
        .when = ranks_at_other_lines,
-       .texts = {"the ranks call different collectives ({calls}): often caused by a branch that not all of them take, "
-                 "or by one of them having less or more data"},
+       .texts = {"the ranks call different collectives ({calls}): often not all of them take the same branch, or one "
+                 "of them has less or more data"},
        .fix = {"look for what makes the ranks take different branches before these lines",
                "all ranks must call the same collectives in the same order, including those that have no data left"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
       {.id = "ranks-give-different-data",
        .sure = Sure::often,
        .when = ranks_with_other_data,
-       .texts = {"the ranks call the same collective differently ({calls}): often caused by tensors of other sizes or "
-                 "types"},
+       .texts =
+           {"the ranks call the same collective differently ({calls}): often their tensors differ in size or type"},
        .fix = {"compare the shapes and types that each rank passes to it"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
       {.id = "ranks-wait-in-a-circle",
@@ -146,8 +146,7 @@ const std::vector<Rule>& hang_rules() {
        .sure = Sure::often,
        .when = ranks_alike,
        .texts = {"all {number} ranks of this run have called the collective in the same way: often caused by the link "
-                 "or network "
-                 "between their GPUs, or by a rank that runs elsewhere"},
+                 "or network between their GPUs, or by a rank that runs elsewhere"},
        .fix =
            {"NCCL_DEBUG=INFO shows which links it uses; NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1 show whether one of "
             "them is at fault"},
@@ -155,8 +154,8 @@ const std::vector<Rule>& hang_rules() {
       {.id = "collective-waits-for-rank",
        .sure = Sure::often,
        .when = collective,
-       .texts = {"a collective of NCCL does not end: often caused by a rank that has not reached it, or that called "
-                 "another collective, or the same one with other sizes"},
+       .texts = {"a collective of NCCL does not end: often a rank has not reached it, called another collective, or "
+                 "called the same one with other sizes"},
        .fix = {"run it again with --nccl and --hang-after SECONDS, which name the rank, the call and the group",
                "or find the rank without this kernel: cudadiag ranks compares the sessions of all ranks",
                "all ranks must call the same collectives in the same order, including those that have no data left"},
@@ -164,29 +163,28 @@ const std::vector<Rule>& hang_rules() {
       {.id = "kernel-waits-for-peer",
        .sure = Sure::often,
        .when = peer_exchange,
-       .texts = {"{kernel} waits for the same kernel on other GPUs: often caused by a rank that has not launched it"},
+       .texts = {"{kernel} waits for the same kernel on other GPUs: often a rank has not launched it"},
        .fix = {"run cudadiag status for every rank: look at the one without this kernel"},
        .link = "https://docs.nvidia.com/nvshmem/api/gen/api/sync.html"},
       {.id = "host-function-does-not-return",
        .sure = Sure::often,
        .when = host_function,
-       .texts = {"a host function on the stream has not returned: often caused by a call into CUDA from inside it, or "
-                 "by a lock (the GIL) that a thread holds which waits for this stream"},
+       .texts = {"a host function on the stream has not returned: often it calls CUDA, or needs a lock (such as the "
+                 "GIL) that is held by a thread that waits for this stream"},
        .fix = {"host functions must not call CUDA, nor wait for a thread that does"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html"},
       {.id = "kernel-does-not-end",
        .sure = Sure::often,
        .when = kernel,
-       .texts = {"the kernel does not end: often caused by a loop whose exit never comes, a lock or flag that blocks "
-                 "wait for while the block that holds it cannot run, or a barrier that some threads never reach"},
+       .texts = {"the kernel does not end: often a loop never exits, blocks wait for a lock or flag while the block "
+                 "that holds it cannot run, or some threads never reach a barrier"},
        .fix = {"look at the line of the kernel where its threads are: {way}",
                "blocks that wait for each other need a cooperative launch, and a grid that fits on the GPU at once"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cooperative-groups"},
       {.id = "graph-does-not-end",
        .sure = Sure::often,
        .when = graph,
-       .texts = {"the launched graph does not end: often caused by one of its kernels that waits for something outside "
-                 "of it"},
+       .texts = {"the launched graph does not end: often one of its kernels waits for something outside the graph"},
        .fix = {"look at the kernels that are running, and where their threads are: {way}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs"},
   };

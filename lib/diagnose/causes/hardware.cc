@@ -47,9 +47,9 @@ const std::vector<Rule>& hardware_rules() {
        .codes = {700, 714, 715, 716, 717, 718, 719},
        .when = may_be_another_client,
        .texts = {"the GPU is shared under MPS, where a program's fatal error ends all programs on it: in a rerun too, "
-                 "where {exception} was in code that this program had not loaded; often caused by another one's work",
-                 "the GPU is shared under MPS, where a program's fatal error ends all programs on it: often caused by "
-                 "another one's work, and nothing shows that this one's failed"},
+                 "{exception} was in code that this program had not loaded; often another program caused it",
+                 "the GPU is shared under MPS, where a program's fatal error ends all programs on it: often another "
+                 "program caused it, and nothing shows that this one did"},
        .fix = {"find out which program on this GPU failed at the same time: MPS's server.log lists all that were ended "
                "(in $CUDA_MPS_LOG_DIRECTORY, else /var/log/nvidia-mps)",
                "run this program without MPS, to see whether it fails by itself"},

@@ -136,11 +136,9 @@ const std::vector<Rule>& indexing_rules() {
        .assertions = kIndexAssertions,
        .kernels = kIndexKernels,
        .when = positions,
-       .texts =
-           {"{argument}{at} = {value}, but the table has {bound} rows (valid 0..{last}): often caused by a sequence "
-            "that is longer than the model's table of positions",
-            "an index is outside of its table: often caused by a sequence that is longer than the model's table of "
-            "positions"},
+       .texts = {"{argument}{at} = {value}, but the table has {bound} rows (valid 0..{last}): often a sequence is "
+                 "longer than the model's table of positions",
+                 "an index is outside of its table: often a sequence is longer than the model's table of positions"},
        .fix = {"truncate sequences to max_position_embeddings (the tokenizer's truncation=True, max_length=…), or "
                "enlarge the table",
                "the padding offset counts as part of the length: RoBERTa's positions begin at padding_idx + 1"},
@@ -225,8 +223,8 @@ const std::vector<Rule>& indexing_rules() {
        .sure = Sure::often,
        .codes = {700, 710, 717, 719},
        .when = unchecked_index,
-       .texts = {"{argument}{at} = {value}, but what it indexes has {bound} entries (valid 0..{last}): often caused by "
-                 "exactly such an index, which this kernel does not check"},
+       .texts = {"{argument}{at} = {value}, but what it indexes has {bound} entries (valid 0..{last}): often such an "
+                 "index is the cause, because this kernel does not check it"},
        .fix = {"assert {argument}.min() >= 0 and {argument}.max() < {bound}"},
        .link = kIndexLink},
   };

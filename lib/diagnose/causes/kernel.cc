@@ -67,7 +67,7 @@ const std::vector<Rule>& kernel_rules() {
        .sure = Sure::often,
        .codes = {714},
        .when = misread,
-       .texts = {"the call stack of a GPU thread is broken: often caused by recursion that is too deep"},
+       .texts = {"the call stack of a GPU thread is broken: often the recursion is too deep"},
        .fix = {"turn the recursion into a loop, or raise the limit of the stack before the first launch: "
                "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__DEVICE.html"},
@@ -75,9 +75,8 @@ const std::vector<Rule>& kernel_rules() {
        .sure = Sure::often,
        .codes = {715, 718},
        .when = misread,
-       .texts =
-           {"a GPU thread executed something that is not code: often caused by an index past the end of shared memory, "
-            "a function pointer that was taken on the host, or a write over the stack"},
+       .texts = {"a GPU thread executed something that is not code: often caused by an index past the end of shared "
+                 "memory, a function pointer taken on the host, or a write over the stack"},
        .fix = {"compare the largest index into shared memory with its size",
                "take device function pointers on the device (a __device__ variable, copied with "
                "{cuda:cudaMemcpyFromSymbol|cuModuleGetGlobal and cuMemcpyDtoH}), and look for local arrays that are "
@@ -87,10 +86,8 @@ const std::vector<Rule>& kernel_rules() {
        .sure = Sure::often,
        .codes = {717},
        .when = misread,
-       .texts =
-           {"a thread used an address of another kind of memory than its instruction accepts: often caused by an "
-            "index, "
-            "a stride or a pointer that leads gigabytes away, to where shared and local memory have their windows"},
+       .texts = {"a thread used an address in a memory space that its instruction does not accept: often an index, a "
+                 "stride or a pointer is off by gigabytes and reaches the shared or local memory window"},
        .fix = {"check the indices, strides and sizes that this kernel computes addresses from",
                "in inline PTX, make sure that ld.shared and cp.async take shared addresses (__cvta_generic_to_shared)"},
        .link = "https://docs.nvidia.com/cuda/parallel-thread-execution/index.html"},

@@ -89,9 +89,8 @@ const std::vector<Rule>& known_bug_rules() {
       {.id = "known-bug",
        .codes = {1, 9},
        .when = grid,
-       .texts =
-           {"a known limit of PyTorch ({version}): {what} makes a grid of {blocks} blocks in y or z, and 65535 is the "
-            "most ({source})"},
+       .texts = {"a known limit of PyTorch ({version}): {what} makes a grid of {blocks} blocks in y or z, and the "
+                 "limit is 65535 ({source})"},
        .fix = {"call it in parts (chunk the batch), or try a newer PyTorch",
                "attention: sdpa_kernel(SDPBackend.MATH) takes such sizes"},
        .link = "https://github.com/pytorch/pytorch/issues"},
@@ -99,9 +98,8 @@ const std::vector<Rule>& known_bug_rules() {
        .sure = Sure::often,
        .codes = {700},
        .when = offset,
-       .texts =
-           {"{argument} has more elements than 32 bits can count: in {what} of PyTorch {version} often caused by a "
-            "known bug ({source})"},
+       .texts = {"{argument} has more elements than 32 bits can count: in {what} of PyTorch {version}, this failure is "
+                 "often caused by a known bug ({source})"},
        .fix = {"call it in parts of fewer than 2**31 elements, or try a newer PyTorch"},
        .link = "https://github.com/pytorch/pytorch/issues"},
   };

@@ -120,28 +120,26 @@ const std::vector<Rule>& launch_rules() {
       {.id = "shared-memory-too-large",
        .codes = {1, 9, 701},
        .when = more_shared_than_any,
-       .texts = {"the launch asks for {shared} bytes of dynamic shared memory; no GPU gives a block more than 232448"},
+       .texts = {"the launch requests {shared} bytes of dynamic shared memory; no GPU gives a block more than 232448"},
        .fix = {"use smaller tiles or fewer pipeline stages (Triton: BLOCK_*, num_stages)"},
        .link = kLimits},
       {.id = "shared-memory-too-large",
        .sure = Sure::often,
        .codes = {1, 9, 701},
        .when = shared_not_opted_in,
-       .texts =
-           {"the launch asks for {shared} bytes of dynamic shared memory, more than 49152: often caused by a kernel "
-            "that was not opted in, or a GPU that has less"},
+       .texts = {"the launch requests {shared} bytes of dynamic shared memory, more than 49152: often the kernel has "
+                 "not opted in to more, or the GPU has less"},
        .fix =
            {"cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) before the launch, and "
             "check what it returns",
-            "or smaller tiles: cudaDevAttrMaxSharedMemoryPerBlockOptin is the limit of a GPU"},
+            "or use smaller tiles: cudaDevAttrMaxSharedMemoryPerBlockOptin gives the GPU's limit"},
        .link = kLimits},
       {.id = "too-many-registers",
        .sure = Sure::often,
        .codes = {701},
        .when = too_many_registers,
-       .texts =
-           {"a block of {block} leaves {registers} registers for each of its {threads} threads: this error is often "
-            "caused by a kernel that needs more"},
+       .texts = {"a block of {block} leaves {registers} registers for each of its {threads} threads: often the kernel "
+                 "needs more"},
        .fix = {"fewer threads a block, or __launch_bounds__(threads) on the kernel (nvcc -maxrregcount); Triton: fewer "
                "num_warps or smaller tiles"},
        .link = kLimits},
@@ -151,7 +149,7 @@ const std::vector<Rule>& launch_rules() {
        .texts =
            {"a cooperative launch needs all its blocks on the GPU at once, and {blocks} of {threads} threads are too "
             "many"},
-       .fix = {"launch at most cudaOccupancyMaxActiveBlocksPerMultiprocessor times the number of multiprocessors"},
+       .fix = {"limit the grid to cudaOccupancyMaxActiveBlocksPerMultiprocessor blocks on each multiprocessor"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#grid-synchronization"},
       {.id = "invalid-cluster",
        .codes = {912},

@@ -29,11 +29,10 @@ const std::vector<Rule>& library_rules() {
       {.id = "library-out-of-memory",
        .codes = {2},
        .when = in_library,
-       .texts =
-           {"{library} ran out of memory for its workspace ({call}, {size}): what it returns itself (CUBLAS_STATUS_"
-            "ALLOC_FAILED, NOT_INITIALIZED and the like) says no more than that",
-            "{library} ran out of memory for its workspace ({call}): what it returns itself (CUBLAS_STATUS_"
-            "ALLOC_FAILED, NOT_INITIALIZED and the like) says no more than that"},
+       .texts = {"{library} ran out of memory for its workspace ({call}, {size}); its own status "
+                 "(CUBLAS_STATUS_ALLOC_FAILED, NOT_INITIALIZED or similar) gives no further detail",
+                 "{library} ran out of memory for its workspace ({call}); its own status (CUBLAS_STATUS_ALLOC_FAILED, "
+                 "NOT_INITIALIZED or similar) gives no further detail"},
        .fix = {"leave the library some memory: {torch:smaller batches, "
                "torch.cuda.set_per_process_memory_fraction(0.9)|allocate "
                "less}, or make its handle before filling the GPU"},
@@ -41,9 +40,8 @@ const std::vector<Rule>& library_rules() {
       {.id = "collective-after-peer",
        .sure = Sure::often,
        .when = peer_failed,
-       .texts =
-           {"a collective failed after process {pid} of the same job had: often caused by that failure, which took "
-            "its memory away from its peers"},
+       .texts = {"a collective failed after process {pid} of the same job had failed: often that failure is the cause, "
+                 "because the peers lost access to the memory of that process"},
        .fix = {"look at the finding of process {pid} first"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"},
       {.id = "collective",
@@ -51,7 +49,7 @@ const std::vector<Rule>& library_rules() {
        .codes = {700, 719},
        .when = collective,
        .texts = {"an NCCL kernel failed: often caused by the failure of another rank, by buffers that were freed or "
-                 "differ in size between ranks, or by a link between the GPUs"},
+                 "differ in size between ranks, or by a faulty link between the GPUs"},
        .fix = {"find the rank that failed first; compare the sizes of the collective on all ranks",
                "NCCL_DEBUG=INFO; NCCL_P2P_DISABLE=1 shows whether the direct link is at fault"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"},

@@ -282,9 +282,9 @@ const std::vector<Rule>& memory_rules() {
        .codes = {1},
        .when = wrong_way,
        .texts = {"{call} copies {way}, and its {argument} points into {bytes} of device memory allocated at "
-                 "{allocated}: often caused by swapped addresses, or by the wrong direction",
-                 "{call} copies {way}, and its {argument} points into {bytes} of device memory: often caused by "
-                 "addresses that are exchanged, or by the wrong direction"},
+                 "{allocated}: often the addresses are swapped, or the direction is wrong",
+                 "{call} copies {way}, and its {argument} points into {bytes} of device memory: often the addresses "
+                 "are swapped, or the direction is wrong"},
        .fix = {"give the destination before the source, and {cuda:the cudaMemcpyKind that fits them (cudaMemcpyDefault "
                "detects it)|use the call for them (cuMemcpy detects it)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
@@ -361,22 +361,20 @@ const std::vector<Rule>& memory_rules() {
        .texts = {"{argument} lies {remainder} bytes past a multiple of 16: a misaligned access is often caused by "
                  "vector loads (int4, float4, 128 bits) from such a view"},
        .fix = {"{torch:call the kernel with a .clone() of it: .contiguous() keeps a view's offset|give the kernel an "
-               "address "
-               "that is a multiple of 16: an allocation begins at one, an offset into it may not lie on one}",
+               "address that is a multiple of 16: the start of an allocation is, an offset into it need not be}",
                "or let the kernel test the pointer (ptr % 16) and read single elements where it must"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#device-memory-accesses"},
       {.id = "shared-out-of-range",
        .sure = Sure::often,
        .when = out_of_shared,
-       .texts =
-           {"a thread used an address out of range ({exception}): often caused by an index past the end of shared or "
-            "local memory, or by a number that was taken for an address"},
+       .texts = {"a thread used an address out of range ({exception}): often caused by an index past the end of shared "
+                 "or local memory, or by a number used as an address"},
        .fix =
            {"compare the largest index into shared memory with its size: the third launch argument if it is dynamic, "
             "in bytes",
             "recursion, or large arrays in local memory, need a larger stack: "
             "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}",
-            "check that each argument that the kernel takes for a pointer is one"},
+            "check that each argument that the kernel uses as a pointer is a pointer"},
        .link = "https://docs.nvidia.com/cuda/cuda-gdb/index.html#gpu-error-reporting"},
   };
   return rules;

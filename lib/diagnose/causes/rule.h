@@ -23,7 +23,7 @@ struct Facts {
   const std::string* find(std::string_view name) const;
 };
 
-// `often`: the text says "often caused by" or "probably", and nothing rules out another cause.
+// `often`: the text says "often" or "probably", and nothing rules out another cause.
 enum class Sure { certain, often };
 
 struct Rule {

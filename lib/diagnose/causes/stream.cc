@@ -47,16 +47,16 @@ const std::vector<Rule>& stream_rules() {
        .sure = Sure::often,
        .codes = {1, 201, 400, 500},
        .when = follows_a_failure,
-       .texts = {"{swallowed} had failed on this thread before, and the program continued: often caused by passing "
-                 "this call something that that one failed to make"},
+       .texts = {"{swallowed} had failed on this thread before, and the program continued: often this call uses "
+                 "something that the failed one should have made"},
        .fix = {"check what {swallowed} returns, and stop if it fails"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__ERROR.html"},
       {.id = "event-without-time",
        .sure = Sure::often,
        .codes = {400},
        .when = takes_times,
-       .texts = {"{call} was given an event that has no time: often caused by one that was never recorded, or was made "
-                 "without timing, or destroyed"},
+       .texts = {"{call} was given an event that has no time: often it was never recorded, was made without timing, or "
+                 "was destroyed"},
        .fix = {"record both events before the call, on every path to it",
                "make them without {cuda:cudaEventDisableTiming|CU_EVENT_DISABLE_TIMING}{torch: (PyTorch: "
                "torch.cuda.Event(enable_timing=True))}"},
@@ -65,9 +65,8 @@ const std::vector<Rule>& stream_rules() {
        .sure = Sure::often,
        .codes = {400},
        .when = takes_a_stream_or_event,
-       .texts =
-           {"{call} was given a handle that is not valid here: often caused by a stream or event of another device "
-            "or context than the current one, or by one that was destroyed"},
+       .texts = {"{call} was given a handle that is not valid here: often the stream or event belongs to another "
+                 "device or context than the current one, or was destroyed"},
        .fix = {"make the stream's {cuda:device|context} current before the call ({cuda:cudaSetDevice|cuCtxSetCurrent}"
                "{torch:; PyTorch: with torch.cuda.device(t.device), Triton and custom kernels too})",
                "check that stream and event live until the call, and that the device was not reset"},
@@ -85,9 +84,8 @@ const std::vector<Rule>& stream_rules() {
        .codes = {101},
        .calls = {"EnablePeerAccess"},
        .when = names_refusing_call,
-       .texts =
-           {"{call} could not use the device: often caused by two devices that cannot reach each other's memory, or "
-            "by a number that this process does not have"},
+       .texts = {"{call} could not use the device: often the two devices cannot reach each other's memory, or this "
+                 "process has no device with that number"},
        .fix = {"ask {cuda:cudaDeviceCanAccessPeer|cuDeviceCanAccessPeer} first, and copy through the host if it says "
                "no (nvidia-smi topo -m shows the links)"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
@@ -95,8 +93,8 @@ const std::vector<Rule>& stream_rules() {
        .codes = {705},
        .calls = {"DisablePeerAccess"},
        .when = names_refusing_call,
-       .texts = {"{call} takes back access to another device's memory that this device was never given, or no longer "
-                 "has: nothing is left to do"},
+       .texts = {"{call} disables access to another device's memory that this device never had, or no longer has: "
+                 "nothing is left to do"},
        .fix = {"call it once for each {cuda:cudaDeviceEnablePeerAccess|cuCtxEnablePeerAccess} that succeeded, with the "
                "same {cuda:device|context} current",
                "at the program's end, ignore this error: it does no harm{cuda:, and cudaGetLastError clears it}"},
@@ -105,8 +103,8 @@ const std::vector<Rule>& stream_rules() {
        .sure = Sure::often,
        .codes = {201},
        .when = names_refusing_call,
-       .texts = {"{call} found no valid context: often caused by a thread on which none is current, or by a destroyed "
-                 "one, current or passed to the call"},
+       .texts = {"{call} found no valid context: often no context is current on the thread, or a context was destroyed "
+                 "that is current or passed to the call"},
        .fix = {"make a context current on this thread first: {cuda:cudaSetDevice|cuCtxSetCurrent}{torch:, or any "
                "tensor on the device}",
                "make sure that no context is used after it was destroyed or its device was reset"},

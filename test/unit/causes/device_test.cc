@@ -8,7 +8,7 @@ using namespace cudadiag::causes;
 
 TEST_CASE("device numbers and what hides devices") {
   Symptoms symptoms = refused_call(101, "cudaSetDevice");
-  CHECK(text_of(symptoms) == "cudaSetDevice was given a device number that this process does not have");
+  CHECK(text_of(symptoms) == "this process has no device with the number given to cudaSetDevice");
   symptoms.environment = {{"CUDA_VISIBLE_DEVICES", "0,1"}};
   CHECK(text_of(symptoms).find("CUDA_VISIBLE_DEVICES=0,1") != std::string::npos);
 

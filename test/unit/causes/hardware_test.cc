@@ -25,7 +25,7 @@ TEST_CASE("under MPS the fault may be another program's") {
   CHECK(!explain(symptoms)->certain);
   symptoms.vanished_when_serialised = true;
   CHECK(id_of(symptoms) == "mps-client");
-  CHECK(text_of(symptoms).find("nothing shows that this one's failed") != std::string::npos);
+  CHECK(text_of(symptoms).find("nothing shows that this one did") != std::string::npos);
   symptoms.foreign_exception = "Warp Illegal Address";
   CHECK(text_of(symptoms).find("Warp Illegal Address was in code that this program had not loaded") !=
         std::string::npos);

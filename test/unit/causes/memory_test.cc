@@ -131,7 +131,7 @@ TEST_CASE("a copy whose host address is the device's") {
   CHECK(!explain(symptoms)->certain);
   CHECK(
       text_of(symptoms).starts_with("cudaMemcpy copies to the host, and its destination points into 4.0 KiB of device "
-                                    "memory: often caused by"));
+                                    "memory: often the addresses are swapped"));
   symptoms.arguments[0].allocation->allocated = diagnose::Location{.file = "a.cc", .function = "main", .line = 9};
   CHECK(text_of(symptoms).find("device memory allocated at a.cc:9, main: often") != std::string::npos);
   symptoms.host_side = "source";
@@ -277,7 +277,7 @@ TEST_CASE("out of memory, by who asked for how much") {
   CHECK(id_of(symptoms) == "none");  // how much is not known
   symptoms.bytes = 12884901888;
   CHECK(id_of(symptoms) == "out-of-memory");
-  CHECK(text_of(symptoms) == "cudaMalloc was asked for 12.0 GiB, and the device did not have that much free");
+  CHECK(text_of(symptoms) == "cudaMalloc requested 12.0 GiB, but the device had less free memory");
   CHECK(explain(symptoms)->fix.size() == 1);
   symptoms.versions = {{"torch", "2.11.0"}};
   CHECK(explain(symptoms)->fix.size() == 3);

@@ -47,7 +47,7 @@ TEST_CASE("access between devices, and no context") {
 TEST_CASE("access to a peer that is taken back without having been given") {
   const Symptoms symptoms = refused_call(705, "cudaDeviceDisablePeerAccess");
   CHECK(id_of(symptoms) == "peer-access-not-enabled");
-  CHECK(text_of(symptoms).starts_with("cudaDeviceDisablePeerAccess takes back access"));
+  CHECK(text_of(symptoms).starts_with("cudaDeviceDisablePeerAccess disables access"));
   const auto cause = explain(symptoms);
   for (const std::string& step : cause->fix) CHECK(step.find("EnablePeerAccess(") == std::string::npos);
   CHECK(id_of(refused_call(705, "cudaMemcpyPeer")) == "none");
