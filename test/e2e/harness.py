@@ -28,12 +28,12 @@ class Machine:
         self.build = pathlib.Path(build).resolve()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="cudadiag-e2e-"))
         self.state = self.folder / "state"
-        # The simulated driver writes there as the real one does to a device: in memory, and in a folder of MPS, where
-        # isolated reruns may write.
+        # The simulated driver writes there as the real one does to a device: in memory, and in a folder of MPS, whose
+        # lock isolated reruns may write.
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.gpu = pathlib.Path(tempfile.mkdtemp(prefix="cudadiag-e2e-", dir=memory))
         self.wrapper = []  # a command that cudadiag is started by
-        self.runs = self.gpu / "runs"
+        self.runs = self.gpu / "control_lock"
         self.environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.folder),

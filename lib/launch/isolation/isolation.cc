@@ -110,8 +110,9 @@ std::vector<fs::path> pipes_of_mps() {
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     std::error_code ignored;
     const fs::file_type type = it->symlink_status(ignored).type();
-    const bool joins = type == fs::file_type::socket || type == fs::file_type::fifo;
-    if (joins && is_name_of_mps(it->path().filename().string())) pipes.push_back(it->path());
+    // The lock of its control daemon is a regular file.
+    const bool is_used = type == fs::file_type::socket || type == fs::file_type::fifo || type == fs::file_type::regular;
+    if (is_used && is_name_of_mps(it->path().filename().string())) pipes.push_back(it->path());
   }
   return pipes;
 }

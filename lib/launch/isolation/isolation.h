@@ -16,7 +16,7 @@ namespace cudadiag::launch {
 struct Isolation {
   std::vector<std::filesystem::path> folders;  // everything below them may be made, changed and removed
   std::vector<std::filesystem::path> devices;  // device files, or folders of them, that may be written and controlled
-  std::vector<std::filesystem::path> pipes;    // existing pipes and sockets that may be written and joined
+  std::vector<std::filesystem::path> pipes;    // existing pipes, sockets and locks that may be written and joined
   std::vector<std::uint16_t> ports;            // on the loopback interface; all other TCP is refused
   bool any_interface = false;                  // `ports` may be listened on wherever they are asked for
   bool shared_memory = false;                  // new files in /dev/shm; existing ones are refused

@@ -163,24 +163,25 @@ TEST_CASE("the working folder is kept as others are, if a call names it by an em
   CHECK(rerun.ask(SYS_unlinkat, {word(AT_FDCWD), word(empty), 0}).error == 0);
 }
 
-TEST_CASE("of the folder of MPS, its own pipes and sockets can be used, and nothing changed") {
+TEST_CASE("of the folder of MPS, its own pipes, sockets and lock can be used, and nothing changed") {
   const ScratchFolder scratch;
   const fs::path folder = fs::canonical(scratch.path());
   for (const char* name : {"control", "log", "somebody's"}) {
     REQUIRE(::mkfifo((folder / name).c_str(), 0600) == 0);
   }
   scratch.file("control_lock");
+  scratch.file("log.txt");
   ::setenv("CUDA_MPS_PIPE_DIRECTORY", folder.c_str(), 1);
   Isolation isolation = launch::usual_isolation();
   ::unsetenv("CUDA_MPS_PIPE_DIRECTORY");
   Rerun rerun(isolation);
-  for (const char* name : {"control", "log"}) {
+  for (const char* name : {"control", "log", "control_lock"}) {
     CHECK(rerun.open(folder / name, O_WRONLY).error == 0);
     CHECK(rerun.ask(SYS_fchmodat, {word(AT_FDCWD), word((folder / name).c_str()), 0600}).error == EPERM);
     CHECK(rerun.ask(SYS_unlinkat, {word(AT_FDCWD), word((folder / name).c_str()), 0}).error == EACCES);
   }
   CHECK(rerun.open(folder / "somebody's", O_WRONLY).error == EACCES);
-  CHECK(rerun.open(folder / "control_lock", O_WRONLY).error == EACCES);
+  CHECK(rerun.open(folder / "log.txt", O_WRONLY).error == EACCES);
   CHECK(rerun.open(folder / "new", O_WRONLY | O_CREAT).error == EACCES);
 }
 
