@@ -146,7 +146,7 @@ def ranks_with_a_launcher_each_are_one_job(machine):
     expect(second.stdout.readline(), "waits\n", "the second rank")
     machine.plan("hang kernel=ncclDevKernel_AllReduce_Sum_f32_RING_LL nth=3")
     alone = launch(0, "--hang-after", "0.5").communicate()[1]
-    expect_in("a rank that has not reached it", " ".join(alone.split()), "what the first rank's launcher knows")
+    expect_in("a rank has not reached it", " ".join(alone.split()), "what the first rank's launcher knows")
     line = _marked_line(command[1], "AVERAGE")
     away = _marked_line(command[1], "AWAY")
     for _ in ("while the second one goes on", "when both have ended"):
