@@ -22,7 +22,7 @@ class Contexts {
 
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver);
 
-  // Of a live context; kNone: it is not known.
+  // Finds a live context. Returns kNone if it is not known.
   std::uint32_t index_of(std::uint32_t uid) const;
   std::uint32_t index_of(CUcontext handle) const;
   std::byte* entry(std::uint32_t index) const { return entries_ + index * wire::area::kContextSize; }

@@ -1,5 +1,5 @@
 // The executable graphs whose failing node a rerun saves (saving/node_saver.h): what they consist of, and what that node
-// launches. Followed from the calls on graphs; in all other runs there is no such object.
+// launches. It follows the calls on graphs. Other runs do not make such an object.
 //
 // The driver names a node of an executable graph by the node of the graph that it was made from. Programs destroy that
 // graph, PyTorch as soon as the executable one is made: it is kept until the executable one is destroyed.

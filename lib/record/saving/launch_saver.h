@@ -1,6 +1,6 @@
 // Saves the kernel launch that a rerun waits for alone, before it is issued: code, parameters, memory
-// (wire/rerun/saved_launch.h). Whoever uses it holds the gate (rerun/exclusive_wait.h), and is on the program's own path
-// into the driver: calls are watched by hooks, for inside a callback of CUPTI nothing may be copied.
+// (wire/rerun/saved_launch.h). The caller holds the gate (rerun/exclusive_wait.h), and is on the program's own path
+// into the driver: calls are watched by hooks, because a callback of CUPTI may copy nothing.
 #pragma once
 
 #include <climits>

@@ -122,7 +122,7 @@ bool LoadedImages::keep(ImageExtent& extent) {
   return true;
 }
 
-// Nothing may be asked of it any more.
+// The driver takes no call on the library from now on.
 void LoadedImages::unloaded(const void* library) {
   const LockGuard lock(mutex_);
   const std::uint32_t known = owners_.find(key(library));

@@ -5,7 +5,7 @@
 // other work, on which the node depends or not, is launched as it is and nothing is saved. A node that depends on
 // nothing needs none of this.
 //
-// Whoever uses it holds the gate (rerun/exclusive_wait.h), as for any launch that is saved.
+// The caller holds the gate (rerun/exclusive_wait.h), as for any launch that is saved.
 #pragma once
 
 #include <cuda.h>
@@ -23,7 +23,7 @@ class ExclusiveWait;
 
 class NodeSaver {
  public:
-  // In fresh pages, never destroyed; null: there is no memory. `saver` must outlive it.
+  // Makes one in fresh pages, which is never destroyed. Returns null without memory. `saver` must outlive it.
   static NodeSaver* make(const FollowedGraphs::Rooms& rooms, LaunchSaver& saver);
 
   FollowedGraphs& graphs() { return graphs_; }
