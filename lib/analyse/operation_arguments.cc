@@ -122,11 +122,21 @@ class Reader {
   std::vector<OperationArgument> found_;
 };
 
+// The parameters of a kernel; null: they were not kept.
+const session::Arguments* kept_arguments(const ProcessRecord& record, const Operation& operation) {
+  const auto found =
+      std::find_if(record.arguments.begin(), record.arguments.end(), [&](const session::Arguments& arguments) {
+        return arguments.thread == operation.thread && arguments.serial == operation.serial;
+      });
+  return found == record.arguments.end() ? nullptr : &*found;
+}
+
 // The memory that the node of a graph points to.
 OperationArgument stale_argument(const Failure& failure) {
   const session::StalePointer& stale = *failure.stale;
   const session::GraphNode* node = failure.candidates.front().node;
-  std::string name = fmt::format("the parameter at byte {}", stale.offset);
+  std::string name = stale.in_structure ? fmt::format("the word at byte {} of its parameters", stale.offset)
+                                        : fmt::format("the parameter at byte {}", stale.offset);
   if (node != nullptr && node->type != wire::graph_node::kKernel) name = stale.offset == 0 ? "destination" : "source";
   const auto& all = failure.process->record.allocations;
   const auto freed = std::find_if(all.begin(), all.end(),
@@ -172,6 +182,24 @@ bool goes_to_host(const session::FailedCall& copy) {
 
 bool comes_from_host(const session::FailedCall& copy) { return copy.call.starts_with("cuMemcpyHto"); }
 
+bool is_given_freed_memory(const ProcessRecord& record, const Operation& operation, const AllocationMap& map) {
+  constexpr std::size_t kSmallStructure = 64;  // bytes; it has no list that is not full
+  const auto is_freed = [&](std::uint64_t address) {
+    const Whereabouts where = map.find(address);
+    return where.state == State::freed && where.allocation->kind < wire::allocation::Kind::pinned;
+  };
+  if (wire::operation::has_bytes(operation.kind)) return is_freed(operation.destination) || is_freed(operation.source);
+  const session::Arguments* kept = kept_arguments(record, operation);
+  return kept != nullptr &&
+         std::any_of(kept->parameters.begin(), kept->parameters.end(), [&](const session::Parameter& parameter) {
+           if (parameter.bytes.size() > kSmallStructure) return false;
+           for (std::size_t at = (8 - parameter.offset % 8) % 8; at + 8 <= parameter.bytes.size(); at += 8) {
+             if (is_freed(number_at<std::uint64_t>(parameter.bytes, at))) return true;
+           }
+           return false;
+         });
+}
+
 const Operation* refused_operation(const ProcessRecord& record, const session::FailedCall& error) {
   if (error.started == 0) return nullptr;
   const auto& all = record.operations;
@@ -195,12 +223,9 @@ OperationArguments arguments_of(const Failure& failure) {
   const session::Process& process = again ? *failure.again_process : *failure.process;
   const Operation& operation = again ? *failure.again : *failure.candidates.front().operation;
   Reader reader(process.record, operation);
-  const auto& all = process.record.arguments;
-  const auto kept = std::find_if(all.begin(), all.end(), [&](const session::Arguments& arguments) {
-    return arguments.thread == operation.thread && arguments.serial == operation.serial;
-  });
   if (operation.kind == wire::operation::Kind::kernel) {
-    if (kept == all.end()) return found;
+    const session::Arguments* kept = kept_arguments(process.record, operation);
+    if (kept == nullptr) return found;
     for (std::size_t i = 0; i < kept->parameters.size(); ++i) reader.add_parameter(i + 1, kept->parameters[i]);
     found.cut = (kept->flags & wire::intern::kCut) != 0;
   } else {

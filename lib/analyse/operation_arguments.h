@@ -42,6 +42,11 @@ struct OperationArguments {
 // The record of the operation that this failed call was to issue; null: it issues none, or the record is lost.
 const session::Operation* refused_operation(const session::ProcessRecord& record, const session::FailedCall& error);
 
+// Whether a copy, a memset or a kernel was given an address in device memory that `map` has as freed. A word of a large
+// structure does not count: it may be a leftover of an earlier call.
+bool is_given_freed_memory(const session::ProcessRecord& record, const session::Operation& operation,
+                           const AllocationMap& map);
+
 // Whether the name of a refused copy says that it is to or from host memory.
 bool goes_to_host(const session::FailedCall& copy);
 bool comes_from_host(const session::FailedCall& copy);

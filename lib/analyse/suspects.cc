@@ -7,6 +7,8 @@
 
 #include "analyse/cuda_errors.h"
 #include "analyse/graphs/graph_nodes.h"
+#include "analyse/graphs/stale_pointers.h"
+#include "analyse/operation_arguments.h"
 #include "wire/names/kernel_names.h"
 
 namespace cudadiag::analyse {
@@ -102,11 +104,30 @@ void prefer_checking_kernels(std::vector<Suspect>& suspects, const session::Proc
   }
 }
 
+void prefer_stale_graphs(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code) {
+  constexpr std::uint32_t kIllegalAddress = 700;
+  if (code != kIllegalAddress || record.stale_pointers.empty()) return;
+  const Operation* latest = nullptr;
+  for (Suspect& suspect : suspects) {
+    if (suspect.call != Suspect::Call::queued) continue;
+    suspect.uses_freed = stale_pointer_of(record, *suspect.operation) != nullptr;
+    if (suspect.uses_freed && (latest == nullptr || suspect.operation->ticks > latest->ticks)) {
+      latest = suspect.operation;
+    }
+  }
+  if (latest == nullptr) return;
+  const AllocationMap map(record, latest->ticks);
+  if (std::any_of(suspects.begin(), suspects.end(),
+                  [&](const Suspect& suspect) { return is_given_freed_memory(record, *suspect.operation, map); })) {
+    for (Suspect& suspect : suspects) suspect.uses_freed = false;
+  }
+}
+
 void order_by_likelihood(std::vector<Suspect>& suspects) {
   const auto rank = [](const Suspect& suspect) {
-    return std::tuple(suspect.call == Suspect::Call::not_returned, !suspect.checks_data, suspect.other_context,
-                      !runs_kernels(suspect.operation->kind), suspect.start_unsure, !suspect.first,
-                      suspect.operation->ticks);
+    return std::tuple(suspect.call == Suspect::Call::not_returned, !suspect.checks_data, !suspect.uses_freed,
+                      suspect.other_context, !runs_kernels(suspect.operation->kind), suspect.start_unsure,
+                      !suspect.first, suspect.operation->ticks);
   };
   std::stable_sort(suspects.begin(), suspects.end(),
                    [&](const Suspect& a, const Suspect& b) { return rank(a) < rank(b); });
@@ -126,6 +147,7 @@ std::string reason(const Suspect& suspect) {
     return "issued at the same time as others on its stream, so its place there is uncertain";
   }
   if (suspect.checks_data) return "its kernel is one that checks the program's data and asserts";
+  if (suspect.uses_freed) return "its graph points to memory that was freed before this launch";
   const std::uint32_t completed = suspect.history->completed;
   if (suspect.before > 0) {
     return fmt::format("follows {} operation{} of its stream that may have finished", suspect.before,

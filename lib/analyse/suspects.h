@@ -26,6 +26,7 @@ struct Suspect {
   bool start_unsure = false;   // waits for another stream that may not have got there
   bool other_context = false;  // than the one in which the error was returned
   bool checks_data = false;    // of an assert: its kernel's name is that of one that checks the program's data
+  bool uses_freed = false;     // of an illegal address: a node of its graph points to memory that was freed
 };
 
 // The operations that can have been running on one stream, refused calls included.
@@ -38,6 +39,10 @@ void drop_kinds_that_cannot_raise(std::vector<Suspect>& suspects, std::uint32_t 
 
 // After an assert, kernels that check their data come first, and graphs with such kernels.
 void prefer_checking_kernels(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code);
+
+// After an illegal address, launches of graphs come first that point to memory which was freed since their previous
+// launch, unless another suspect was given freed memory, too.
+void prefer_stale_graphs(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code);
 void order_by_likelihood(std::vector<Suspect>& suspects);
 
 // "next after operation 2, the last of its stream known to have finished"

@@ -68,6 +68,14 @@ std::optional<causes::FailedAccess> access_of(const Finding& finding) {
                               .allocation = access.allocation};
 }
 
+// Whether the launch that points to freed memory is one of several operations, or its pointer may be a leftover.
+bool is_pointer_in_doubt(const analyse::Failure& failure) {
+  const session::Operation* launch = failure.candidates.front().operation;
+  return failure.stale->in_structure ||
+         std::any_of(failure.candidates.begin(), failure.candidates.end(),
+                     [&](const analyse::Candidate& candidate) { return candidate.operation != launch; });
+}
+
 // The likeliest candidate's kernel proves nothing if another candidate is possible.
 bool kernel_is_known(const Finding& finding) {
   return std::all_of(finding.candidates.begin(), finding.candidates.end(),
@@ -84,6 +92,7 @@ class Gathering {
     symptoms.code = finding.code;
     symptoms.asynchronous = analyse::is_asynchronous(finding.kind);
     add_operation(finding, symptoms);
+    symptoms.pointer_in_doubt = failure.stale != nullptr && is_pointer_in_doubt(failure);
     if (failure.hang) add_hang(finding, failure, symptoms);
     symptoms.dialect = dialect_of(*failure.process, finding.stack, !report_.torch.empty());
     // A source that was written since proves nothing.

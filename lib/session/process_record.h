@@ -122,6 +122,7 @@ struct StalePointer {
   std::uint32_t thread = 0;
   std::uint32_t node = 0, offset = 0;
   std::uint64_t address = 0, allocation = 0;  // allocation: its serial
+  bool in_structure = false;                  // a word of a larger parameter, which may be a leftover of another call
 };
 
 // The state of PyTorch's autograd at a launch (wire/operation.h).

@@ -38,7 +38,7 @@
 //                                                 u32 index of the node, u64 address that it points to, u64 serial of
 //                                                 the allocation there that was freed before, u32 offset of the pointer
 //                                                 among a kernel's parameters (copies and memsets: 0 the destination, 8
-//                                                 the source), u32 zero
+//                                                 the source), u32 PointerFlag
 //    node_type count: 0                  payload: u32 string id of a mangled C++ type, of a node of PyTorch's autograd
 //                                                 graph, u32 zero
 //
@@ -93,6 +93,10 @@ inline constexpr std::uint16_t kTruncated = 0x8000;
 enum ArgumentFlag : std::uint32_t {
   kCut = 1,     // there are more parameters, or bytes, than were kept
   kBuffer = 2,  // the driver did not give the layout: one piece with all of them
+};
+
+enum PointerFlag : std::uint32_t {
+  kInStructure = 1,  // a word of a larger parameter, which may be a leftover of an earlier call
 };
 
 inline constexpr Field<std::uint32_t, 0> kSize;

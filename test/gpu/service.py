@@ -2,7 +2,9 @@
 """A service that fails at one of thousands of requests: what its only run says under --once, by hooks and by CUPTI.
 
 Usage: service.py BUILD. Needs a GPU and PyTorch; without, it says so and counts nothing (77). The line that captured the
-failing node must be named, with a GPU core dump also the line of the device; the program must end where it failed.
+failing node must be named, and the program must end where it failed. With a GPU core dump the answer is proven. Without,
+a kernel that was launched just before the graph may have failed, too: the answer is inferred from the pointer of the
+node, and names the line that freed its memory.
 """
 
 import json
@@ -19,8 +21,17 @@ LIMIT_S = 120
 WAYS = {"once": ["--once"], "hooks": ["--watch-by=hooks", "--rerun=never"], "cupti": ["--rerun=never"]}
 
 
-def true_lines():
-    return [number for number, text in enumerate(PROGRAM.read_text().splitlines(), 1) if text.endswith("# TRUE LINE")]
+def line_of(mark):
+    return next(number for number, text in enumerate(PROGRAM.read_text().splitlines(), 1) if text.endswith("# " + mark))
+
+
+def is_right(way, finding):
+    related = {each["role"]: each["line"] for each in finding["related"]}
+    known = (finding["location"].get("line"), (finding["cause"] or {}).get("id"), finding["evidence"]["grade"])
+    wanted = (line_of("TRUE LINE"), "stale-graph-pointer", "proven" if way == "once" else "inferred")
+    if way == "once":
+        return known == wanted
+    return known == wanted and (finding["kind"], related.get("freed")) == ("graph_stale_pointer", line_of("FREED LINE"))
 
 
 def watched(build, options, folder):
@@ -46,14 +57,15 @@ def main():
     for way, options in WAYS.items():
         with tempfile.TemporaryDirectory() as folder:
             ended, findings, seconds = watched(build, options, pathlib.Path(folder))
-        first = findings[0] if findings else {"location": {}, "evidence": {}, "launch": None, "device": None}
+        nothing = {"location": {}, "evidence": {"grade": None}, "launch": None, "device": None, "cause": None, "related": []}
+        first = findings[0] if findings else nothing
         place, device = first["location"], first["device"] or {}
         node = ((first["launch"] or {}).get("graph_node") or {}).get("index")
-        right = place.get("line") in true_lines() and "requests failed" not in ended.out
+        right = is_right(way, first) and "requests failed" not in ended.out
         wrong += not right
         print(f"{'pass' if right else 'FAIL'} {way}: status {ended.status}, {seconds:.1f} s, {first.get('kind')} at line "
-              f"{place.get('line')} [{first['evidence'].get('grade')}], node {node}, device {device.get('file')}:"
-              f"{device.get('line')}\n    {ended.err[-400:]!r}")
+              f"{place.get('line')} [{first['evidence']['grade']}], cause {(first['cause'] or {}).get('id')}, node {node}, "
+              f"device {device.get('file')}:{device.get('line')}\n    {ended.err[-400:]!r}")
     return 1 if wrong else 0
 
 

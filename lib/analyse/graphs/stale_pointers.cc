@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace cudadiag::analyse {
 namespace {
@@ -61,10 +62,63 @@ std::string sentence(const ProcessRecord& record, const StalePointer& stale, con
                      alive_at(record, stale.address, launch.ticks) != nullptr ? ", and handed out again since" : "");
 }
 
-// If the nodes of the launch are not known, this node is the only candidate.
-void put_first(Candidate node, std::vector<Candidate>& candidates) {
-  std::erase_if(candidates, [&](const Candidate& other) { return other.node == nullptr || other.node == node.node; });
+// Its launch is the first candidate. Only if all candidates are of that launch are its other nodes among them.
+void put_first(Candidate node, std::vector<Candidate>& candidates, bool of_one_launch) {
+  node.process_ordinal = candidates.front().process_ordinal;
+  std::erase_if(candidates, [&](const Candidate& other) {
+    return other.operation == node.operation && (!of_one_launch || other.node == nullptr || other.node == node.node);
+  });
   candidates.insert(candidates.begin(), std::move(node));
+}
+
+// The freed memory that the launch can have failed for; null: there is none.
+const Allocation* missed_by(const ProcessRecord& record, const StalePointer& stale, const Operation& launch) {
+  const bool may_be_leftover =
+      stale.in_structure && (launch.replay < 2 || (launch.graph_flags & wire::operation::kGraphRepointed) != 0);
+  const Allocation* freed = may_be_leftover ? nullptr : freed_before(record, stale, launch);
+  return freed == nullptr || is_covered(record, stale, *freed, launch) ? nullptr : freed;
+}
+
+bool have_one_launch(const Failure& failure) {
+  const Operation* launch = failure.candidates.front().operation;
+  return std::all_of(failure.candidates.begin(), failure.candidates.end(),
+                     [&](const Candidate& candidate) { return candidate.operation == launch; });
+}
+
+void blame(Failure& failure, const StalePointer& stale) {
+  const ProcessRecord& record = failure.process->record;
+  const Operation& launch = *failure.candidates.front().operation;
+  Candidate node = candidate_of(record, launch, stale);
+  // A node that was seen not to end is a better answer than one that points amiss.
+  const bool one = have_one_launch(failure);
+  const bool seen = failure.kind == Kind::graph_node && one;
+  if (seen && failure.candidates.front().node != node.node) return;
+  if (!seen && failure.grade < Grade::inferred) failure.grade = Grade::inferred;
+  failure.kind = Kind::graph_stale_pointer;
+  put_first(std::move(node), failure.candidates, one);
+  failure.stale = &stale;
+  failure.because.add(sentence(record, stale, launch, *freed_before(record, stale, launch)));
+}
+
+// The recorder notes a pointer at the first launch after the memory was freed; a later launch may have failed.
+void blame_earlier_pointer(Failure& failure) {
+  const ProcessRecord& record = failure.process->record;
+  const Operation& launch = *failure.candidates.front().operation;
+  if ((launch.graph_flags & wire::operation::kGraphRepointed) != 0) return;
+  for (const StalePointer& stale : record.stale_pointers) {
+    const auto first = std::find_if(record.operations.begin(), record.operations.end(),
+                                    [&](const Operation& operation) { return is_launch(operation, stale); });
+    const Allocation* freed = stale.in_structure ? nullptr : missed_by(record, stale, launch);
+    if (freed == nullptr || first == record.operations.end() || first->argument != launch.argument ||
+        first->graph != launch.graph || first->ticks >= launch.ticks) {
+      continue;
+    }
+    if (first->stream != launch.stream) return blame(failure, stale);
+    const bool other = failure.kind == Kind::graph_node && failure.candidates.front().node_index != stale.node + 1;
+    if (other) continue;
+    failure.because.add(sentence(record, stale, launch, *freed) + ", as at an earlier launch, which did finish");
+    return;
+  }
 }
 
 }  // namespace
@@ -73,6 +127,7 @@ std::optional<Failure> stale_replay(const session::Process& process) {
   const ProcessRecord& record = process.record;
   if (record.frozen_code != 0) return std::nullopt;
   for (const StalePointer& stale : record.stale_pointers) {
+    if (stale.in_structure) continue;
     const auto launch = std::find_if(record.operations.begin(), record.operations.end(),
                                      [&](const Operation& operation) { return is_launch(operation, stale); });
     if (launch == record.operations.end() || launch->result != 0) continue;
@@ -90,39 +145,38 @@ std::optional<Failure> stale_replay(const session::Process& process) {
   return std::nullopt;
 }
 
+const StalePointer* stale_pointer_of(const ProcessRecord& record, const Operation& launch) {
+  const StalePointer* best = nullptr;
+  for (const StalePointer& stale : record.stale_pointers) {
+    if (!is_launch(launch, stale) || missed_by(record, stale, launch) == nullptr) continue;
+    const auto rank = [](const StalePointer& of) { return std::pair(of.in_structure, of.node); };
+    if (best == nullptr || rank(stale) < rank(*best)) best = &stale;
+  }
+  return best;
+}
+
 void blame_stale_pointer(Failure& failure) {
   if (failure.code != 700 || failure.stale != nullptr || failure.candidates.empty()) return;
-  const Operation* launch = failure.candidates.front().operation;
-  const bool one = std::all_of(failure.candidates.begin(), failure.candidates.end(),
-                               [&](const Candidate& candidate) { return candidate.operation == launch; });
-  const ProcessRecord& record = failure.process->record;
-  // The recorder notes it at the first launch after the memory was freed; a later launch may have failed.
-  for (const StalePointer& stale : record.stale_pointers) {
-    const auto first = std::find_if(record.operations.begin(), record.operations.end(),
-                                    [&](const Operation& operation) { return is_launch(operation, stale); });
-    if (!one || first == record.operations.end() || first->argument != launch->argument ||
-        first->graph != launch->graph || first->ticks > launch->ticks) {
-      continue;
-    }
-    const bool later = &*first != launch;
-    if (later && (launch->graph_flags & wire::operation::kGraphRepointed) != 0) continue;
-    const Allocation* freed = freed_before(record, stale, *launch);
-    if (freed != nullptr && is_covered(record, stale, *freed, *launch)) continue;
-    Candidate node = candidate_of(record, *launch, stale);
-    // A node that was seen not to end is a better answer than one that points amiss.
-    const bool other = failure.kind == Kind::graph_node && failure.candidates.front().node != node.node;
-    if (freed == nullptr || other) continue;
-    if (later && first->stream == launch->stream) {
-      failure.because.add(sentence(record, stale, *launch, *freed) + ", as at an earlier launch, which did finish");
-      return;
-    }
-    if (failure.kind != Kind::graph_node && failure.grade < Grade::inferred) failure.grade = Grade::inferred;
-    failure.kind = Kind::graph_stale_pointer;
-    put_first(std::move(node), failure.candidates);
-    failure.stale = &stale;
-    failure.because.add(sentence(record, stale, *launch, *freed));
-    return;
+  const bool one = have_one_launch(failure);
+  // A rerun that named the line of several calls knows better.
+  if (!one && failure.again != nullptr) return;
+  const StalePointer* stale = stale_pointer_of(failure.process->record, *failure.candidates.front().operation);
+  if (stale != nullptr) {
+    blame(failure, *stale);
+  } else if (one) {
+    blame_earlier_pointer(failure);
   }
+}
+
+void forget_stale_pointer(Failure& failure) {
+  if (failure.stale == nullptr) return;
+  failure.stale = nullptr;
+  failure.kind = Kind::async_error;
+  Candidate launch;
+  launch.operation = failure.candidates.front().operation;
+  launch.because = std::move(failure.candidates.front().because);
+  launch.process_ordinal = failure.candidates.front().process_ordinal;
+  failure.candidates.front() = std::move(launch);
 }
 
 }  // namespace cudadiag::analyse

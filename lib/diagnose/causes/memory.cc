@@ -72,7 +72,8 @@ bool used_freed_in_replay(const Symptoms& symptoms, Facts& facts) {
 
 // Without a failure this is all that can be said.
 bool only_freed_before_replay(const Symptoms& symptoms, Facts& facts) {
-  return symptoms.in_graph && (symptoms.code == 0 ? points_into_freed(symptoms, facts) : only_freed(symptoms, facts));
+  if (!symptoms.in_graph || symptoms.pointer_in_doubt) return false;
+  return symptoms.code == 0 ? points_into_freed(symptoms, facts) : only_freed(symptoms, facts);
 }
 
 bool copy_past_the_end(const Symptoms& symptoms, Facts& facts) {

@@ -75,8 +75,11 @@ struct Symptoms {
   std::string missing_ranks;  // "rank 1": they have not reached it
   std::string rank_calls;     // of the others: "rank 0: train.py:40, step"
   bool in_graph = false;      // a node of a launched graph, or the launch itself
-  bool launch = false;        // the refused call launches a kernel: grid, block and shared_bytes are its
-  std::string kernel;         // demangled; empty if several kernels are possible
+  // The graph's pointer to freed memory may not be the reason: another operation may have failed, or it is a word of a
+  // structure.
+  bool pointer_in_doubt = false;
+  bool launch = false;  // the refused call launches a kernel: grid, block and shared_bytes are its
+  std::string kernel;   // demangled; empty if several kernels are possible
   Dim3 grid{}, block{};
   std::uint32_t shared_bytes = 0;            // dynamic
   std::string assertion;                     // condition or message of the device assertion that failed

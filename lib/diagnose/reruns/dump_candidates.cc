@@ -8,6 +8,7 @@
 
 #include "analyse/forward_launches.h"
 #include "analyse/graphs/graph_nodes.h"
+#include "analyse/graphs/stale_pointers.h"
 #include "diagnose/resolved_site.h"
 #include "wire/names/core_dump.h"
 
@@ -61,6 +62,12 @@ bool is_its_kernel(const DeviceFailure& exception, const ProcessRecord& record, 
          may_be_same(exception.block_dim, operation.block);
 }
 
+bool are_of_one_operation(const Failure& failure) {
+  const auto& candidates = failure.candidates;
+  return std::all_of(candidates.begin(), candidates.end(),
+                     [&](const analyse::Candidate& each) { return each.operation == candidates.front().operation; });
+}
+
 bool is_error_of_the_gpu(const Failure& failure) { return analyse::is_asynchronous(failure.kind) && failure.code != 0; }
 
 // Whether a node of the graph may have the dump's kernel.
@@ -86,6 +93,8 @@ class Weighing {
         [&](const analyse::Candidate& candidate) { return is_its_kernel(exception_, record, candidate); });
     const auto named = others - failure.candidates.begin();
     if (named == 0) return;
+    failure.stale = nullptr;
+    failure.kind = analyse::Kind::async_error;
     failure.because.add(
         fmt::format("in a rerun that waited for nothing {} came from the kernel of ", exception_.exception));
     if (alone && is_launched_at_one_line(*failure.process, *failure.candidates.front().operation)) {
@@ -103,10 +112,13 @@ class Weighing {
   }
 
  private:
-  // Whether the launch of a graph, or a node of it, leads.
+  // A node that leads is open only if it was inferred from its pointer, and another operation may have failed.
   static bool is_open(const Failure& failure) {
-    return failure.kind == analyse::Kind::async_error && failure.grade == analyse::Grade::inferred &&
-           failure.again == nullptr && failure.candidates.size() > 1 && failure.candidates.front().node == nullptr;
+    if (failure.grade != analyse::Grade::inferred || failure.again != nullptr || failure.candidates.size() < 2) {
+      return false;
+    }
+    if (failure.stale != nullptr) return !are_of_one_operation(failure);
+    return failure.kind == analyse::Kind::async_error && failure.candidates.front().node == nullptr;
   }
 
   bool is_launched_at_one_line(const session::Process& process, const session::Operation& operation) const {
@@ -147,10 +159,9 @@ class Weighing {
 // The candidates are nodes of one launch, and include all of its possible nodes.
 bool are_nodes_of_one_launch(const Failure& failure) {
   const auto& candidates = failure.candidates;
-  return !candidates.empty() && failure.unlisted == 0 && !failure.records_lost &&
-         std::all_of(candidates.begin(), candidates.end(), [&](const analyse::Candidate& each) {
-           return each.node != nullptr && each.operation == candidates.front().operation;
-         });
+  return !candidates.empty() && failure.unlisted == 0 && !failure.records_lost && are_of_one_operation(failure) &&
+         std::all_of(candidates.begin(), candidates.end(),
+                     [&](const analyse::Candidate& each) { return each.node != nullptr; });
 }
 
 bool is_of_its_node(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
@@ -181,6 +192,8 @@ bool name_node(Failure& failure, const DeviceFailure& exception, std::string_vie
   const bool several = candidates.front().nodes > 1;
   candidates.erase(others, candidates.end());
   failure.kind = analyse::Kind::graph_node;
+  // The kernel is another one's than the one with the pointer.
+  if (failure.stale != nullptr && candidates.front().node_index != failure.stale->node + 1) failure.stale = nullptr;
   failure.because.add(fmt::format("only the node{} of this line {} the kernel of the {}", several ? "s" : "",
                                   several ? "have" : "has", dump));
   return true;
@@ -231,6 +244,7 @@ void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
     if (name_node(failure, exception, "GPU core dump of this run")) failure.grade = analyse::Grade::proven;
     return;
   }
+  analyse::forget_stale_pointer(failure);
   const ProcessRecord& record = failure.process->record;
   auto& candidates = failure.candidates;
   const auto others = std::stable_partition(candidates.begin(), candidates.end(), [&](const auto& candidate) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostParameters = 256;
 
-// Passes the possible pointers among a node's parameters to each(offset, address).
+// Passes the possible pointers among a node's parameters to each(offset, address, in_structure).
 template <typename Each>
 void read_kernel(const DriverApi& driver, const CUDA_KERNEL_NODE_PARAMS& kernel, Each each) {
   if (kernel.kernelParams == nullptr) return;
@@ -27,10 +27,11 @@ void read_kernel(const DriverApi& driver, const CUDA_KERNEL_NODE_PARAMS& kernel,
                        (kernel.kern != nullptr && driver.kernel_get_param_info != nullptr &&
                         driver.kernel_get_param_info(kernel.kern, i, &offset, &size) == CUDA_SUCCESS);
     if (!known || kernel.kernelParams[i] == nullptr) return;
-    if (size != sizeof(std::uint64_t)) continue;
     std::uint64_t word = 0;
-    memcpy(&word, kernel.kernelParams[i], sizeof word);
-    each(static_cast<std::uint32_t>(offset), word);
+    for (std::size_t at = (8 - offset % 8) % 8; at + sizeof word <= size; at += sizeof word) {
+      memcpy(&word, static_cast<const std::byte*>(kernel.kernelParams[i]) + at, sizeof word);
+      each(static_cast<std::uint16_t>(offset + at), word, size != sizeof word);
+    }
   }
 }
 
@@ -39,8 +40,8 @@ void read_copy(const CUDA_MEMCPY3D& copy, Each each) {
   const auto on_device = [](CUmemorytype type) {
     return type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED;
   };
-  if (on_device(copy.dstMemoryType)) each(0u, std::uint64_t{copy.dstDevice});
-  if (on_device(copy.srcMemoryType)) each(8u, std::uint64_t{copy.srcDevice});
+  if (on_device(copy.dstMemoryType)) each(0u, std::uint64_t{copy.dstDevice}, false);
+  if (on_device(copy.srcMemoryType)) each(8u, std::uint64_t{copy.srcDevice}, false);
 }
 
 }  // namespace
@@ -48,15 +49,15 @@ void read_copy(const CUDA_MEMCPY3D& copy, Each each) {
 std::size_t given_pointers(const DriverApi& driver, const Allocations& allocations, const GraphCall& call,
                            std::span<GraphPointer> to) {
   std::size_t count = 0;
-  const auto add = [&](std::uint32_t offset, std::uint64_t address) {
+  const auto add = [&](std::uint16_t offset, std::uint64_t address, bool in_structure) {
     Allocations::Living in{};
-    if (count == to.size() || !allocations.living_at(address, in)) return;
-    to[count++] = {0, offset, address, in.serial, in.entry};
+    if (in_structure || count == to.size() || !allocations.living_at(address, in)) return;
+    to[count++] = {0, offset, false, address, in.serial, in.entry};
   };
   const RelaxedCapture relaxed(driver);
   if (call.kernel != nullptr) read_kernel(driver, *call.kernel, add);
   if (call.copy != nullptr) read_copy(*call.copy, add);
-  if (call.memset != nullptr) add(0, call.memset->dst);
+  if (call.memset != nullptr) add(0, call.memset->dst, false);
   return count;
 }
 
@@ -64,7 +65,7 @@ std::size_t given_pointers(const DriverApi& driver, const Allocations& allocatio
 struct GraphPointers::Memory {
   Allocations::Living living[wire::area::kAllocations];
   GraphPointer pointers[kMostPointers];
-  bool taken[wire::area::kAllocations];  // by entry
+  std::uint32_t kept[wire::area::kAllocations];  // by entry: 1 + place of the pointer to it; 0: there is none
 };
 
 GraphPointers::~GraphPointers() {
@@ -86,8 +87,8 @@ void GraphPointers::read(GraphDescription& graph) {
     if (graph.may_not_run(node)) continue;
     const std::uint8_t type = wire::load(graph.record(node), intern::kNodeType);
     const CUgraphNode handle = graph.handle(node);
-    const auto each = [&](std::uint32_t offset, std::uint64_t address) {
-      add(static_cast<std::uint32_t>(node), offset, address);
+    const auto each = [&](std::uint16_t offset, std::uint64_t address, bool in_structure) {
+      add({static_cast<std::uint32_t>(node), offset, in_structure, address, 0, 0});
     };
     CUDA_KERNEL_NODE_PARAMS kernel = {};
     CUDA_MEMCPY3D copy = {};
@@ -100,19 +101,25 @@ void GraphPointers::read(GraphDescription& graph) {
       read_copy(copy, each);
     } else if (type == graph_node::kMemset && driver_.graph_memset_node_get_params != nullptr &&
                driver_.graph_memset_node_get_params(handle, &memset) == CUDA_SUCCESS) {
-      each(0, memset.dst);
+      each(0, memset.dst, false);
     }
   }
 }
 
-void GraphPointers::add(std::uint32_t node, std::uint32_t offset, std::uint64_t address) {
-  const auto after = std::upper_bound(living_.begin(), living_.end(), address,
+void GraphPointers::add(const GraphPointer& pointer) {
+  // Most words of structures are small numbers.
+  if (pointer.address < living_.front().address) return;
+  const auto after = std::upper_bound(living_.begin(), living_.end(), pointer.address,
                                       [](std::uint64_t wanted, const auto& each) { return wanted < each.address; });
-  if (after == living_.begin() || count_ == kMostPointers) return;
   const Allocations::Living& in = after[-1];
-  if (address - in.address >= in.bytes || memory_->taken[in.entry]) return;
-  memory_->taken[in.entry] = true;
-  pointers_[count_++] = {node, offset, address, in.serial, in.entry};
+  if (pointer.address - in.address >= in.bytes) return;
+  std::uint32_t& kept = memory_->kept[in.entry];
+  if (kept == 0 && count_ == kMostPointers) return;
+  if (kept != 0 && (pointer.in_structure || !pointers_[kept - 1].in_structure)) return;
+  if (kept == 0) kept = static_cast<std::uint32_t>(++count_);
+  pointers_[kept - 1] = pointer;
+  pointers_[kept - 1].allocation = in.serial;
+  pointers_[kept - 1].entry = in.entry;
 }
 
 }  // namespace cudadiag::record

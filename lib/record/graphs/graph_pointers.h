@@ -1,6 +1,7 @@
-// Which living memory the nodes of a graph point to when it becomes executable: of kernels the parameters of eight
-// bytes, of copies and memsets their ends. One pointer is kept for each piece of memory. Structures are not searched:
-// their lists are seldom full, and leftovers of earlier calls look like pointers too.
+// Which living memory the nodes of a graph point to when it becomes executable: of kernels the aligned words of eight
+// bytes among their parameters, of copies and memsets their ends. One pointer is kept for each piece of memory: the
+// first, and a parameter of eight bytes rather than a word of a structure. Lists in structures are seldom full, and
+// leftovers of earlier calls look like pointers too.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +17,16 @@ namespace cudadiag::record {
 
 struct GraphPointer {
   std::uint32_t node;    // index in the description
-  std::uint32_t offset;  // among a kernel's parameters; of copies and memsets: 0 the destination, 8 the source
+  std::uint16_t offset;  // among a kernel's parameters; of copies and memsets: 0 the destination, 8 the source
+  bool in_structure;
   std::uint64_t address;
   std::uint64_t allocation;  // its serial
   std::uint32_t entry;       // of Allocations
 };
 
-// The pointers that a node gets instead, without `node`, and only those to the beginning of a piece of memory: a full
-// search would take too long for a call that a program may make at each launch. Returns how many there are, `to.size()`
-// at most.
+// The pointers that a node gets instead, without `node`, and only parameters of eight bytes that point to the beginning
+// of a piece of memory: a full search would take too long for a call that a program may make at each launch. Returns
+// how many there are, `to.size()` at most.
 std::size_t given_pointers(const DriverApi& driver, const Allocations& allocations, const GraphCall& call,
                            std::span<GraphPointer> to);
 
@@ -43,7 +45,8 @@ class GraphPointers {
  private:
   struct Memory;
 
-  void add(std::uint32_t node, std::uint32_t offset, std::uint64_t address);
+  // `pointer` names no memory yet.
+  void add(const GraphPointer& pointer);
 
   const DriverApi& driver_;
   const Allocations& allocations_;

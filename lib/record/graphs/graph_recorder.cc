@@ -103,8 +103,9 @@ void GraphRecorder::forget(std::uint32_t id, const CUpti_CallbackData& data) {
   before_end(call);
 }
 
-StalePointer GraphRecorder::write_replay(std::byte* record, const OpenOperation& open, CUgraphExec graph) {
-  const GraphReplay replay = graphs_.launched(graph);
+void GraphRecorder::write_replay(std::byte* record, const OpenOperation& open, CUgraphExec graph,
+                                 StalePointers& stale) {
+  const GraphReplay replay = graphs_.launched(graph, stale);
   wire::store(record, operation::kGraph, replay.graph);
   wire::store(record, operation::kReplay, replay.ordinal);
   wire::store(record, operation::kGraphFlags, static_cast<std::uint8_t>(replay.flags));
@@ -112,7 +113,6 @@ StalePointer GraphRecorder::write_replay(std::byte* record, const OpenOperation&
     markers_.clear(replay.words);
     wire::store(record, operation::kGraphWords, replay.words.first + 1);
   }
-  return replay.stale;
 }
 
 }  // namespace cudadiag::record

@@ -48,8 +48,8 @@ class GraphRecorder {
   // The call's effect on an executable graph is not read: such a graph is not known from then on.
   void forget(std::uint32_t id, const CUpti_CallbackData& data);
   // The part of a launch's record that is about its graph.
-  [[gnu::cold, gnu::noinline]] StalePointer write_replay(std::byte* record, const OpenOperation& open,
-                                                         CUgraphExec graph);
+  [[gnu::cold, gnu::noinline]] void write_replay(std::byte* record, const OpenOperation& open, CUgraphExec graph,
+                                                 StalePointers& stale);
 
  private:
   void before_end(const GraphCall& call);

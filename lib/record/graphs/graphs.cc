@@ -119,17 +119,19 @@ void Graphs::keep(GraphDescription& description, std::span<const GraphPointer> p
 }
 
 // Callers hold the lock.
-StalePointer Graphs::stale_pointer(Exec& exec) {
+void Graphs::take_stale(Exec& exec, StalePointers& stale) {
   const std::uint64_t ends = allocations_->ends();
-  if (exec.told || exec.ends == ends || pointers_used_ - exec.first_pointer > kPointers) return {};
+  if (exec.ends == ends || pointers_used_ - exec.first_pointer > kPointers) return;
   for (std::uint64_t i = exec.first_pointer; i < exec.first_pointer + exec.pointers; ++i) {
     GraphPointer& pointer = pointers_[i % kPointers];
     if (pointer.allocation == 0 || allocations_->lives(pointer.entry, pointer.allocation)) continue;
-    exec.told = true;
-    return {pointer.node, pointer.offset, pointer.address, std::exchange(pointer.allocation, 0)};
+    // Those beyond the most are never reported: at a later launch they would seem to have been freed just before it.
+    const std::uint64_t freed = std::exchange(pointer.allocation, 0);
+    if (stale.count == StalePointers::kMost) continue;
+    const std::uint32_t flags = pointer.in_structure ? std::uint32_t{intern::kInStructure} : 0;
+    stale.pointers[stale.count++] = {pointer.node, pointer.offset, flags, pointer.address, freed};
   }
   exec.ends = ends;
-  return {};
 }
 
 void Graphs::take(Exec& exec, const Made& made) {
@@ -166,7 +168,6 @@ void Graphs::updated(const GraphCall& call) {
     // Calls still name its nodes by the graph that it was made from, and it is not known which is which.
     known->nodes = 0;
     known->replay.flags = operation::kGraphRepointed;
-    known->told = false;
   }
 }
 
@@ -213,7 +214,6 @@ void Graphs::add_pointers(Exec& exec, std::uint32_t node, std::span<const GraphP
     if (at == exec.first_pointer + exec.pointers) return;
     pointers_[at % kPointers] = pointer;
     pointers_[at % kPointers].node = node;
-    exec.told = false;
   }
 }
 
@@ -294,15 +294,14 @@ GraphWords Graphs::words_of(CUgraphExec exec) {
   return known == nullptr ? GraphWords{} : known->replay.words;
 }
 
-GraphReplay Graphs::launched(CUgraphExec exec) {
+GraphReplay Graphs::launched(CUgraphExec exec, StalePointers& stale) {
   const LockGuard lock(mutex_);
   Exec* known = execs_.find(key_of(exec));
   if (known == nullptr) return {};
   ++known->replay.ordinal;
   if (known->changed) record_changes(*known);
-  GraphReplay replay = known->replay;
-  replay.stale = stale_pointer(*known);
-  return replay;
+  take_stale(*known, stale);
+  return known->replay;
 }
 
 }  // namespace cudadiag::record

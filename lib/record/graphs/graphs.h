@@ -29,7 +29,15 @@ struct GraphReplay {
   std::uint32_t ordinal = 0;  // 1-based; 0: not known
   std::uint32_t flags = 0;    // wire::operation::GraphFlag
   GraphWords words;           // in a rerun
-  StalePointer stale{};       // the first; reported once for an executable graph
+};
+
+// The pointers of a graph whose memory was freed since its previous launch. Each is taken once.
+struct StalePointers {
+  static constexpr std::size_t kMost = 8;
+  std::size_t count = 0;
+  std::array<StalePointer, kMost> pointers;
+
+  std::span<const StalePointer> all() const { return std::span(pointers).first(count); }
 };
 
 class FollowedGraphs;
@@ -57,8 +65,8 @@ class Graphs {
   // Where a node was made; 0: not known.
   std::uint32_t site_of(CUgraphNode node);
   GraphWords words_of(CUgraphExec exec);
-  // At ENTER of a launch.
-  GraphReplay launched(CUgraphExec exec);
+  // At ENTER of a launch. Adds to `stale`, which is empty.
+  GraphReplay launched(CUgraphExec exec, StalePointers& stale);
 
  private:
   struct Node {
@@ -79,7 +87,6 @@ class Graphs {
     // Its pointers in `pointers_`, and how many allocations had ended when they were all alive.
     std::uint64_t first_pointer, ends;
     std::uint32_t pointers;
-    bool told;
   };
   struct ExecNode {
     CUgraphNode handle;
@@ -107,7 +114,7 @@ class Graphs {
   Made describe(const GraphCall& call, std::uint32_t site);
   void keep(GraphDescription& description, std::span<const GraphPointer> pointers, Made& made);
   static void take(Exec& exec, const Made& made);
-  StalePointer stale_pointer(Exec& exec);
+  void take_stale(Exec& exec, StalePointers& stale);
   bool alters(const GraphCall& call, CUgraphNodeType& type);
   ExecNode& exec_node(const Exec& exec, std::uint32_t node);
   std::uint32_t index_of(Exec& exec, CUgraphNode handle);

@@ -178,9 +178,9 @@ void OperationRecorder::write(ThreadState& thread, const CallRule& rule, const C
       wire::store(record, operation::kMemoryOperation, static_cast<std::uint8_t>(call.memory_operation));
     }
   }
-  StalePointer stale{};
+  StalePointers stale;
   if (rule.kind == Kind::graph && (open.flags & operation::kCaptured) == 0) [[unlikely]] {
-    stale = graphs_->write_replay(record, open, reinterpret_cast<CUgraphExec>(call.argument));
+    graphs_->write_replay(record, open, reinterpret_cast<CUgraphExec>(call.argument), stale);
   }
   const Origin origin = autograd_.current(thread);
   wire::store(record, operation::kNumber, origin.number);
@@ -194,8 +194,7 @@ void OperationRecorder::write(ThreadState& thread, const CallRule& rule, const C
   if (operation::has_ordinal(rule.kind)) wire::store(thread.entry, wire::thread::kOperations, ++thread.operations);
   publish(thread, record);
   open.record = record;
-  if (stale.allocation != 0) [[unlikely]]
-    interner_->stale_pointer(thread.index, thread.serial, stale);
+  for (const StalePointer& pointer : stale.all()) interner_->stale_pointer(thread.index, thread.serial, pointer);
 }
 
 void OperationRecorder::leave(ThreadState& thread, const CallRule& rule, std::uint32_t result) {

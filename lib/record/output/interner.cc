@@ -211,8 +211,8 @@ void Interner::stale_pointer(std::uint16_t thread, std::uint64_t serial, const S
     std::uint64_t serial;
     std::uint32_t thread, node;
     std::uint64_t address, allocation;
-    std::uint32_t offset, zero;
-  } payload = {serial, thread, stale.node, stale.address, stale.allocation, stale.offset, 0};
+    std::uint32_t offset, flags;
+  } payload = {serial, thread, stale.node, stale.address, stale.allocation, stale.offset, stale.flags};
   static_assert(sizeof payload == 40);
   const LockGuard lock(mutex_);
   if (next_id_[static_cast<std::size_t>(Tag::stale_pointer)] < kMostStalePointers) {

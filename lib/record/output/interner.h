@@ -62,8 +62,8 @@ struct GraphChange {
 
 // Memory that a node of a graph points to and that has been freed.
 struct StalePointer {
-  std::uint32_t node, offset;         // wire/intern.h
-  std::uint64_t address, allocation;  // allocation: its serial; 0: there is none
+  std::uint32_t node, offset, flags;  // wire/intern.h
+  std::uint64_t address, allocation;  // allocation: its serial
 };
 
 // Ids are 0 if the heap or a table is full; the area counts that.

@@ -281,7 +281,8 @@ class HeapReader {
     if (!has(payload, 40) || record_.stale_pointers.size() == kMostPointers) return;
     record_.stale_pointers.push_back({number<std::uint64_t>(payload, 0), number<std::uint32_t>(payload, 8),
                                       number<std::uint32_t>(payload, 12), number<std::uint32_t>(payload, 32),
-                                      number<std::uint64_t>(payload, 16), number<std::uint64_t>(payload, 24)});
+                                      number<std::uint64_t>(payload, 16), number<std::uint64_t>(payload, 24),
+                                      (number<std::uint32_t>(payload, 36) & wire::intern::kInStructure) != 0});
   }
 
   void finish_changed_graph(Graph& graph, const GraphSize& size) {

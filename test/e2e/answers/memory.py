@@ -164,3 +164,45 @@ def refusal_of_pytorchs_allocator_that_was_caught_is_none(machine):
     expect(result.returncode, 3, "status")
     expect_in("cudadiag: no CUDA failure is known to have ended it; 1 call of CUDACachingAllocator::malloc ", result.stderr,
               "what is said")
+
+
+def _behind_kernel(machine, how, watch_by):
+    nth = 1 if how == "unlaunched" else 2
+    machine.plan("" if how == "parameter" else f"fault kernel=scale__24_4 nth={nth}")
+    # Without markers the kernel before the graph may have failed, too.
+    machine.run(machine.build / "targets/graph_behind_kernel", how,
+                options=["--markers=off", f"--watch-by={watch_by}"])
+    finding = machine.report()["findings"][0]
+    lines = [finding["location"]["line"], *(other["location"]["line"] for other in finding["candidates"][1:])]
+    return finding, lines
+
+
+def _line_of(mark):
+    return targets.marked_line("graph_behind_kernel", mark)
+
+
+def graph_that_points_to_freed_memory_leads_before_a_kernel_of_its_stream(machine):
+    for watch_by in ("cupti", "hooks"):
+        for how in ("freed", "parameter"):
+            finding, lines = _behind_kernel(machine, how, watch_by)
+            mark, node, word = (("TRUE LINE", 2, "the word at byte 16 of its parameters") if how == "freed" else
+                                ("STORE LINE", 3, "the parameter at byte 0"))
+            expect(lines, [_line_of(mark)[1], _line_of("FIRST LINE")[1]], f"{how}: lines by likelihood")
+            expect((finding["kind"], finding["evidence"]["grade"], finding["launch"]["watched_by"]),
+                   ("graph_stale_pointer", "inferred", watch_by), how)
+            expect(finding["launch"]["graph_node"]["index"], node, "node")
+            related = {each["role"]: (each["file"], each["line"]) for each in finding["related"]}
+            expect([related[role] for role in ("replay", "freed", "allocated")],
+                   [_line_of(mark) for mark in ("REPLAY LINE", "FREED LINE", "ALLOCATED LINE")], "related lines")
+            expect((finding["cause"]["id"], finding["cause"]["certain"]), ("stale-graph-pointer", False), "cause")
+            freed = ":".join(map(str, _line_of("FREED LINE")))
+            expect_in(f"the graph still points into 8.0 KiB that were freed at {freed}, main before this replay ({word}), "
+                      "and the replay probably used them", finding["cause"]["text"], "cause")
+
+
+def graph_is_not_preferred_for_memory_that_lives_or_a_word_that_may_be_a_leftover(machine):
+    for watch_by in ("cupti", "hooks"):
+        for how in ("living", "anew", "unlaunched", "both"):
+            finding, lines = _behind_kernel(machine, how, watch_by)
+            expect((lines[0], finding["kind"]), (_line_of("FIRST LINE")[1], "async_error"), f"{watch_by}, {how}")
+            expect(lines[1:], [_line_of("REPLAY LINE")[1]], f"{watch_by}, {how}: the other candidate")

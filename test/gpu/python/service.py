@@ -27,7 +27,7 @@ class Model:
 
     def grow(self):
         self.cache = torch.ones(2 * len(self.cache), device="cuda")
-        torch.cuda.empty_cache()
+        torch.cuda.empty_cache()  # FREED LINE
 
     def request(self, number):
         if number == GROWS_AT:

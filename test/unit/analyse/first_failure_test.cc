@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstring>
+
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;
@@ -351,4 +353,97 @@ TEST_CASE("under MPS waiting alone is no proof") {
   REQUIRE(failure);
   CHECK(failure->grade == Grade::inferred);
   CHECK(failure->candidates.size() == 1);
+}
+
+namespace {
+
+// Four operations of one stream, all of which may have failed; the third launches a graph for the second time.
+struct StaleGraph {
+  StaleGraph() : stream(picture.stream(0)) {
+    picture.issue_many(stream, 4);
+    auto& record = picture.process.record;
+    session::Operation& launch = record.operations[2];
+    launch.kind = op::Kind::graph;
+    launch.graph = 1, launch.replay = 2;
+    record.graphs.emplace_back().nodes.resize(2);
+    session::Allocation& freed = record.allocations.emplace_back();
+    freed.serial = 7, freed.address = 0x5000, freed.bytes = 0x100, freed.made = 1, freed.freed = 25;
+    freed.kind = wire::allocation::Kind::device;
+    record.stale_pointers.push_back({launch.serial, 0, 1, 8, 0x5010, 7, true});
+  }
+  // A parameter of its kernel, of that many bytes; it begins with the word.
+  void give(std::size_t operation, std::uint64_t word, std::size_t bytes) {
+    session::Arguments& arguments = picture.process.record.arguments.emplace_back();
+    arguments.serial = picture.process.record.operations[operation].serial;
+    std::string parameter(bytes, '\0');
+    std::memcpy(parameter.data(), &word, sizeof word);
+    arguments.parameters.push_back({0, parameter});
+  }
+  Names found() const { return candidates(*first_failure(picture.process)); }
+
+  PictureBuilder picture;
+  std::uint32_t stream;
+};
+
+const Names kInOrder = {"0:1", "0:2", "0:3", "0:4"}, kGraphFirst = {"0:3", "0:1", "0:2", "0:4"};
+
+}  // namespace
+
+TEST_CASE("of an illegal address, the graph whose memory was freed since its previous launch is suspected first") {
+  StaleGraph graph;
+  session::ProcessRecord& record = graph.picture.process.record;
+  const auto failure = first_failure(graph.picture.process);
+  CHECK(candidates(*failure) == kGraphFirst);
+  CHECK(failure->grade == Grade::inferred);
+  CHECK(failure->candidates[0].because == "its graph points to memory that was freed before this launch");
+  SUBCASE("not where the memory was handed out again") {
+    record.allocations.push_back(record.allocations[0]);
+    record.allocations[1].serial = 8, record.allocations[1].made = 28, record.allocations[1].freed = 0;
+    CHECK(graph.found() == kInOrder);
+  }
+  SUBCASE("not of another error") {
+    record.frozen_code = record.errors[0].code = 716;
+    CHECK(graph.found() == kInOrder);
+  }
+  SUBCASE("not where its own call had not returned") {
+    record.operations[2].flags = 0;
+    CHECK(graph.found() == Names{"0:1", "0:2", "0:4", "0:3"});
+  }
+  SUBCASE("a word of a structure may be a leftover before the first launch, or if its node was changed") {
+    record.operations[2].replay = 1;
+    CHECK(graph.found() == kInOrder);
+    record.stale_pointers[0].in_structure = false;
+    CHECK(graph.found() == kGraphFirst);
+    record.operations[2].replay = 2;
+    record.operations[2].graph_flags = op::kGraphRepointed;
+    CHECK(graph.found() == kGraphFirst);
+    record.stale_pointers[0].in_structure = true;
+    CHECK(graph.found() == kInOrder);
+  }
+}
+
+TEST_CASE("a graph that points to freed memory is not preferred to a kernel or a copy that was given freed memory") {
+  StaleGraph graph;
+  session::ProcessRecord& record = graph.picture.process.record;
+  SUBCASE("by a kernel's parameter") {
+    graph.give(3, 0x5020, 8);
+    CHECK(graph.found() == kInOrder);
+  }
+  SUBCASE("in a small structure") {
+    graph.give(0, 0x5020, 64);
+    CHECK(graph.found() == kInOrder);
+  }
+  SUBCASE("as the source of a copy") {
+    record.operations[1].kind = op::Kind::copy;
+    record.operations[1].source = 0x5020;
+    CHECK(graph.found()[0] != "0:3");
+  }
+  SUBCASE("a large structure may have a leftover") {
+    graph.give(0, 0x5020, 72);
+    CHECK(graph.found() == kGraphFirst);
+  }
+  SUBCASE("other memory is no reason") {
+    graph.give(0, 0x6000, 8);
+    CHECK(graph.found() == kGraphFirst);
+  }
 }

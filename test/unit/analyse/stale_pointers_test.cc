@@ -147,3 +147,64 @@ TEST_CASE("what a node points to is not known once it was given other parameters
   replays.picture.process.record.operations[2].graph_flags = op::kGraphRepointed;
   CHECK(replays.failed(2).because == "markers");
 }
+
+TEST_CASE("among other operations the launch that leads is put down to its node, and the others stay") {
+  Replays replays(15, 700);
+  replays.picture.issue(0);
+  session::ProcessRecord& record = replays.picture.process.record;
+  Failure failure;
+  failure.code = 700;
+  failure.process = &replays.picture.process;
+  failure.grade = Grade::inferred;
+  failure.because = "markers";
+  failure.candidates = {{&record.operations[1], "first", 4}, {&record.operations[2], "second", 5}};
+  SUBCASE("also where all nodes are of one line") {
+    failure.candidates[0].node = &record.graphs[0].nodes[0];
+    failure.kind = Kind::graph_node;
+  }
+  SUBCASE("and the launch is known again where better evidence comes") {
+    blame_stale_pointer(failure);
+    forget_stale_pointer(failure);
+    CHECK((failure.kind == Kind::async_error && failure.stale == nullptr));
+    CHECK((failure.candidates[0].node == nullptr && failure.candidates[0].process_ordinal == 4));
+  }
+  blame_stale_pointer(failure);
+  CHECK(failure.kind == Kind::graph_stale_pointer);
+  CHECK(failure.grade == Grade::inferred);
+  REQUIRE(failure.candidates.size() == 2);
+  CHECK((failure.candidates[0].node_index == 2 && failure.candidates[0].process_ordinal == 4));
+  CHECK((failure.candidates[1].operation == &record.operations[2] && failure.candidates[1].because == "second"));
+}
+
+TEST_CASE("a launch that does not lead is left as it is, and so is a line that a rerun named") {
+  Replays replays(15, 700);
+  session::ProcessRecord& record = replays.picture.process.record;
+  Failure failure;
+  failure.code = 700;
+  failure.process = &replays.picture.process;
+  failure.candidates = {{&record.operations[0], "first", 1}, {&record.operations[1], "second", 2}};
+  blame_stale_pointer(failure);
+  CHECK(failure.kind == Kind::async_error);
+  std::swap(failure.candidates[0], failure.candidates[1]);
+  failure.again = &record.operations[0];
+  blame_stale_pointer(failure);
+  CHECK(failure.kind == Kind::async_error);
+}
+
+TEST_CASE("of several pointers a parameter counts before a word of a structure, then the first node") {
+  Replays replays(15, 700);
+  session::ProcessRecord& record = replays.picture.process.record;
+  record.operations[1].replay = 2;
+  record.stale_pointers[0].in_structure = true;
+  record.stale_pointers.push_back({2, 0, 0, 8, 0x1010, 7, true});
+  CHECK(replays.failed(1).candidates[0].node_index == 1);
+  record.stale_pointers[0].in_structure = false;
+  CHECK(replays.failed(1).candidates[0].node_index == 2);
+}
+
+TEST_CASE("a word of a structure is no finding where nothing failed") {
+  Replays replays(15);
+  replays.picture.process.record.operations[1].replay = 2;
+  replays.picture.process.record.stale_pointers[0].in_structure = true;
+  CHECK(!replays.found());
+}

@@ -90,6 +90,10 @@ TEST_CASE("a graph that uses freed memory") {
   symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
   CHECK(id_of(symptoms) == "stale-graph-pointer");
   CHECK(explain(symptoms)->certain);
+  symptoms.pointer_in_doubt = true;  // as where another operation may have failed
+  CHECK(id_of(symptoms) == "stale-graph-pointer");
+  CHECK(!explain(symptoms)->certain);
+  symptoms.pointer_in_doubt = false;
   symptoms.arguments.push_back(pointer_argument("out", 0x1000, "live"));
   CHECK(id_of(symptoms) == "stale-graph-pointer");
   CHECK(!explain(symptoms)->certain);

@@ -376,8 +376,11 @@ TEST_CASE("a graph's node that leads is not outweighed by a dump") {
   testimony.failure.emplace().exception = "Warp Illegal Address";
   testimony.failure->mangled = "_Z4fillPii";
   const session::GraphNode node;
-  const auto leads = [&](const session::GraphNode* led_by, analyse::Kind kind) {
+  const session::StalePointer pointer;
+  const auto leads = [&](const session::GraphNode* led_by, analyse::Kind kind,
+                         const session::StalePointer* stale = nullptr) {
     analyse::Failure failure;
+    failure.stale = stale;
     failure.kind = kind;
     failure.code = 700;
     failure.process = &recorded.session.processes[0];
@@ -393,6 +396,8 @@ TEST_CASE("a graph's node that leads is not outweighed by a dump") {
   CHECK(leads(&node, analyse::Kind::async_error));
   CHECK(leads(&node, analyse::Kind::graph_node));
   CHECK(leads(nullptr, analyse::Kind::graph_stale_pointer));
+  // Its pointer alone does not show that it failed, and not the other operation.
+  CHECK_FALSE(leads(&node, analyse::Kind::graph_stale_pointer, &pointer));
 }
 
 TEST_CASE("of a graph's nodes the dump may name any, also one of several kernels of a line") {

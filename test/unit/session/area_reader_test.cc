@@ -451,13 +451,14 @@ TEST_CASE("the parameters of a launch are read, each filled up to eight bytes") 
 
 TEST_CASE("a launch of a graph with a pointer into freed memory is read") {
   AreaBuilder area;
-  area.entry(wire::intern::Tag::stale_pointer, 0, {7, 0, 1, 2, 0x1010, 5, 4, 0, 16, 0});
+  area.entry(wire::intern::Tag::stale_pointer, 0, {7, 0, 1, 2, 0x1010, 5, 4, 0, 16, wire::intern::kInStructure});
   area.entry(wire::intern::Tag::stale_pointer, 0, {7, 0, 1, 2, 0x1010, 5, 4, 0});  // cut off
   const auto record = read(area);
   REQUIRE(record.stale_pointers.size() == 1);
   const session::StalePointer& stale = record.stale_pointers[0];
   CHECK((stale.serial == 7 && stale.thread == 1 && stale.node == 2 && stale.offset == 16));
   CHECK((stale.address == 0x500001010 && stale.allocation == 4));
+  CHECK(stale.in_structure);
   CHECK(record.damaged == 1);
 }
 
