@@ -127,7 +127,7 @@ std::optional<Note> unrelated_end(const Session& session, bool handled) {
                                                    end.text, failed_all_the_same(session, handled))};
 }
 
-// Where a recording is lost, notes say so.
+// Adds a note for each lost recording.
 std::optional<Note> nothing_recorded(const Session& session) {
   if (!session.whole || !session.processes.empty()) return std::nullopt;
   const std::string& known = session.manifest.unrecorded;

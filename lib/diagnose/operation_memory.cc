@@ -16,7 +16,7 @@ using State = analyse::Whereabouts::State;
 constexpr std::size_t kMostHolders = 200;
 constexpr std::size_t kMostRelated = 4;
 
-// Libraries that take memory in large pieces and hand it out in small ones, by a part of their modules' paths.
+// Libraries with memory pools, each identified by a part of its module's path.
 std::string owner_of(const symbolize::SourceStack& stack) {
   constexpr std::pair<std::string_view, std::string_view> kAllocators[] = {
       {"libc10_cuda", "PyTorch's caching allocator"}, {"/cupy/cuda/memory", "CuPy's memory pool"}};

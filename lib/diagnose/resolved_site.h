@@ -29,7 +29,7 @@ bool shares_line(symbolize::Symbolizer& symbolizer, const session::Process& proc
 // For analyse::analyse. `symbolizer` must outlive it.
 analyse::SameLine same_line_by(symbolize::Symbolizer& symbolizer);
 
-// With the source at that line.
+// The same location, with the text of its source line.
 Location located(const symbolize::Location& from);
 
 // Kernel, graph, copy, memset or call.

@@ -1,4 +1,4 @@
-// A GPU core dump on disk, mapped, and unpacked first where it is compressed.
+// A GPU core dump on disk, mapped into memory. A compressed dump is unpacked first.
 #pragma once
 
 #include <cstdint>

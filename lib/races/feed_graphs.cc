@@ -68,7 +68,7 @@ void Feed::graph_edges(const std::byte* record, Graph& graph) {
   count_graph_parts(graph, 3);
 }
 
-// A node: the words that a kernel is given, the bytes of a copy or memset, or the event of an event node.
+// A node holds a kernel's parameter words, the bytes of a copy or memset, or the event of an event node.
 void Feed::graph_node(const std::byte* record, Graph& graph, const Pending& pending) {
   const std::uint32_t node = wire::load(record, race::kNode);
   if (node >= graph.successors.size() || graph.accesses.size() >= kMostAccesses) return;

@@ -47,7 +47,7 @@ class HostWrites {
     Change change;
     std::uint64_t times = 1;
   };
-  // False: it is known already, or explained.
+  // Returns false if the change is already known or explained.
   bool changed(const Change& change);
   // Each call site once.
   const std::vector<Found>& found() const { return found_; }

@@ -134,7 +134,7 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   }
   if (report.findings.front().standstill) {
     const auto& launch = report.findings.front().launch;
-    // Where the threads of a collective are says nothing: they wait for other ranks.
+    // The positions of a collective's threads explain nothing: the threads wait for other ranks.
     const bool runs = launch &&
                       (launch->operation == session::Work::kernel || launch->operation == session::Work::graph) &&
                       !analyse::is_collective(launch->kernel);

@@ -193,7 +193,7 @@ std::string qualified_name(Dwarf_Die& function) {
   return name;
 }
 
-// Takes the names of the functions of which the scope has code, or had before the linker dropped it.
+// Takes the names of functions with code in this scope, including code that the linker dropped.
 void find_definitions(Dwarf_Die& scope, const std::vector<std::string>& names, int depth, std::size_t& entries,
                       std::set<std::string>& found) {
   Dwarf_Die child;

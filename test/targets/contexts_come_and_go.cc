@@ -1,4 +1,4 @@
-// Contexts are made and destroyed on one thread while another launches in the primary one; then a launch is bad.
+// One thread makes and destroys contexts while another launches in the primary context. Then a launch fails.
 // Plan: fault kernel=scale nth=3001 code=700
 #include <thread>
 

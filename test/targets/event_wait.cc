@@ -1,4 +1,4 @@
-// The second stream waits for the first, in which the fault is: its own next operation cannot be the first failure.
+// The second stream waits for the first, which has the fault, so its own next operation cannot have failed first.
 // Plan: fault kernel=scale nth=2 code=700
 #include "driver.h"
 

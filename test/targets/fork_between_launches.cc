@@ -1,4 +1,4 @@
-// A child of fork tries to launch, and ends as a program does; the parent goes on.
+// A forked child tries to launch and exits normally. The parent continues.
 // Plan: fault kernel=scale nth=2 code=700
 #include <sys/wait.h>
 #include <unistd.h>

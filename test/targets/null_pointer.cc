@@ -1,4 +1,4 @@
-// A kernel is given what an allocation did not make that nobody looked at.
+// An allocation fails unnoticed, and a kernel gets its null pointer.
 // Plan: memory=64
 #include "driver.h"
 

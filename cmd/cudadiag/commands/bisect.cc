@@ -46,7 +46,7 @@ struct BisectOptions {
   report::Verbosity verbosity = report::Verbosity::normal;
   supervise::RerunOptions rerun;
   std::optional<analyse::Reach> reach;
-  // Each of these chooses what is waited for.
+  // Each of these selects the operations that the rerun waits for.
   std::optional<std::uint64_t> launch;
   std::string kernel, site;
   bool foreign = false;  // also run the command of a session that may be somebody else's

@@ -44,7 +44,7 @@ MeetingKey meeting_of(const session::Communicator& group, const Call& call) {
   return {group.hash, sends ? group.rank : call.peer, sends ? call.peer : group.rank, call.ordinal};
 }
 
-// Where ranks that had called from the same lines do so no longer. Ranks that do it now and then do it by intent.
+// The point at which ranks stop calling from the same lines. Occasional differences are intended.
 class LineHistory {
  public:
   // Meetings of a group in their order; of each all calls with the first of them.
@@ -272,7 +272,7 @@ class Job {
     return answer;
   }
 
-  // Each rank waits, and for one that waits: following them leads to one that was met before.
+  // Each rank waits for another waiting rank, so following the waits returns to a rank already visited.
   std::optional<GroupAnswer> find_circle() const {
     if (waiting_.empty()) return std::nullopt;
     std::vector<const Waiting*> path;

@@ -32,8 +32,8 @@ std::vector<pid_t> descendants_of(pid_t ancestor, const std::vector<pid_t>& spar
 // Whether it was started with this variable, "NAME=value".
 bool is_marked(pid_t process, const std::string& mark);
 
-// Sends the signal if `belongs` is true of the process once its number can no longer become another one's. False: the
-// process is gone, does not belong, or cannot be reached.
+// Pins the process so that its pid cannot be reused (from Linux 5.3 on), then sends the signal if `belongs` returns true.
+// Returns false if the process is gone, does not belong, or cannot be reached.
 bool signal_process(pid_t process, int signal, const std::function<bool(pid_t)>& belongs);
 
 }  // namespace cudadiag::launch

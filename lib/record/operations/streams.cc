@@ -350,8 +350,8 @@ void Streams::leave(std::uint32_t at, std::uint32_t ordinal, std::uint8_t& flags
 
 std::uint32_t Streams::mark(std::uint32_t at) {
   std::byte* known = entry(at);
-  // A call in flight on another thread may queue its operation on either side of the marker: let its EXIT do it. And
-  // during any capture, nothing is asked of the driver that the program does not ask itself.
+  // A call in flight on another thread may queue its operation before or after the marker: its EXIT queues the marker
+  // instead. During a capture, the recorder makes no driver calls of its own.
   const std::uint32_t ordinal = queued(at);
   if (ordinal == 0 || pages_[at / kPerPage].device == 0 || capture_going_on() ||
       wire::load_acquire(known, stream::kMarkerIssued) == ordinal) {

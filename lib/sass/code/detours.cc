@@ -19,7 +19,7 @@ std::uint32_t called_by(const Program& program, std::uint32_t at) {
   return target != nullptr ? *target : kNone;
 }
 
-// Whether the call is given the address behind it as the place to return to.
+// Whether the call gets the address after it as its return address.
 bool returns_behind(const Program& program, std::uint32_t at) {
   if (at + 1 >= program.size()) return false;
   for (std::uint32_t before = at; before > 0 && at - before < kFarthestReturn; --before) {

@@ -73,7 +73,7 @@ replay::Run LaunchPlayer::run(const Order& order) {
   return replay::judge(folder_.launch(), latest_, !child.cut_short.empty(), instruction);
 }
 
-// Where the driver did not give all addresses, once more without randomised ones.
+// If the driver did not give all addresses, tries again without address randomisation.
 replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
   find_instruction();
   replay::Run done = run({settings_.device, false, without, {}, {}, {}});

@@ -28,7 +28,7 @@ bool wants_memory(const analyse::Analysis& analysis, const session::Manifest& ma
 // A failed assertion in a Python process: operators assert that values are within their bounds. `asked`: any failure of
 // such a process.
 bool wants_origin(const analyse::Analysis& analysis, const session::Manifest& manifest, bool asked);
-// A failure in what torch.compile made of some lines, of which no rerun has shown what they do by themselves.
+// A failure in code that torch.compile generated, of lines that no rerun has run without the compiler.
 bool wants_eager(const analyse::Analysis& analysis, const session::Manifest& manifest);
 // Which tensors race, or whether what could not be judged races.
 bool wants_races(const session::Session& session);
@@ -49,7 +49,7 @@ bool memcheck_may_help(const analyse::Failure& failure);
 // The reason why cuda-gdb has no GPU core dump to read.
 enum class NoCrossCheck { asked_already, no_dump };
 std::optional<NoCrossCheck> obstacle_to_cross_check(const session::Manifest& manifest);
-// The newest pass with a dump that the debugger was not asked about; null: there is none.
+// The newest pass with a dump that the debugger has not read. Null if there is none.
 session::Pass* unchecked_dump(session::Manifest& manifest);
 
 }  // namespace cudadiag::supervise

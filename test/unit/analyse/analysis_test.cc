@@ -106,7 +106,7 @@ TEST_CASE("so does a process that went on after its command, if it had given the
   CHECK(note(failed, "outlived"));
 }
 
-TEST_CASE("nobody who goes on is said to have ended") {
+TEST_CASE("a process that still runs is not reported as ended") {
   session::Session session;
   session.processes = {working_process(SIGKILL)};
   session.processes[0].end.reset();

@@ -451,7 +451,7 @@ TEST_CASE("a rule that fits gives cause and fix; without one there is a next ste
   CHECK(report.findings[0].cause->text.find("CUDA_VISIBLE_DEVICES=3") != std::string::npos);
 }
 
-TEST_CASE("a fork is told from a child with a program of its own by its command line") {
+TEST_CASE("the command line distinguishes a fork from a child that runs another program") {
   session::Session session = session_of({process(), process()});
   session.processes[1].pid = 4800;
   session.processes[1].parent_pid = 4711;

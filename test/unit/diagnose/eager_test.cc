@@ -90,7 +90,7 @@ std::vector<int> eager_lines(const diagnose::Finding& finding) {
 
 }  // namespace
 
-TEST_CASE("of compiled code the line is told that fails without the compiler, and what went into it") {
+TEST_CASE("a failure in compiled code names the line that fails without the compiler, and its inputs") {
   session::Session session = compiled();
   const Diagnosis located = report_of(session);
   REQUIRE(located.findings.size() == 1);

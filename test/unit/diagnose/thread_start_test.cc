@@ -142,7 +142,7 @@ TEST_CASE("of what was told of the thread the latest before the operation counts
   CHECK(runs.finding().location.line == 7);
 }
 
-TEST_CASE("the library's line leads where no line of the user's is known to be behind it") {
+TEST_CASE("the library's line leads if no line of the user is known to have started it") {
   const auto leads = [](const ThreadRuns& runs, bool confirmed = true) {
     const diagnose::Finding finding = runs.finding(confirmed);
     CHECK(finding.related.empty());

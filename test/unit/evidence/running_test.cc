@@ -52,7 +52,7 @@ Testimony asked_for() {
 
 }  // namespace
 
-TEST_CASE("a kernel that runs is told with where its threads stand") {
+TEST_CASE("a running kernel is listed with the positions of its threads") {
   const auto kernels = running(sample_dump().bytes());
   REQUIRE(kernels.size() == 1);
   const RunningKernel& kernel = kernels[0];

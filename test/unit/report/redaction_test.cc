@@ -182,7 +182,7 @@ TEST_CASE("code that only sounds like it stays as it is") {
   }
 }
 
-TEST_CASE("of JSON every string is looked at, and of command lines the word behind an option") {
+TEST_CASE("every string of JSON is redacted, and in command lines the word after an option") {
   const auto json = nlohmann::json::parse(redaction.json(
       R"({"argv":["x","--token","abc","--lr","3"],"host":"node7","deep":[{"a":"/home/ada/\"q\""}],"n":1})"));
   CHECK(json["argv"] == nlohmann::json::array({"x", "--token", "REDACTED", "--lr", "3"}));
