@@ -38,7 +38,7 @@ void settle_shared_gpu(Diagnosis& report, const std::vector<const analyse::Failu
     if (!analyse::under_mps(failure.process->record)) continue;
     finding.grade = analyse::Grade::proven;
     finding.because =
-        "in a rerun the exception was in this operation's kernel, so that no other process under MPS made it";
+        "in a rerun this operation's kernel raised the exception, so no other process under MPS caused it";
   }
 }
 

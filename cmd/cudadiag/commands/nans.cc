@@ -17,7 +17,8 @@ void add_nans(CLI::App& app, int& status) {
   add_output(command, nans->recording.output);
   add_verbosity(command, nans->verbosity);
   command->add_flag("--also-inf", checks.also_infinite, "infinite elements count too, masks of -inf included");
-  command->add_flag("--blocking", checks.blocking, "wait for each check on a GPU, for the element and its inputs");
+  command->add_flag("--blocking", checks.blocking,
+                    "wait for each check on a GPU, to report the bad element and its inputs");
   add_number(command, "--history", checks.history,
              NumberRange<unsigned>{4096u, 1u << 24, "number from 4096 to 16777216"}, "N",
              "checks on a GPU that may be pending at once (65536)");

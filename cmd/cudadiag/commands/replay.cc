@@ -192,7 +192,7 @@ class Replaying {
     std::error_code error;
     std::string pattern = (fs::temp_directory_path(error) / "cudadiag-outputs-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr)
-      return Error{"cannot make a temporary folder", "set TMPDIR to one that can be written"};
+      return Error{"cannot make a temporary folder", "set TMPDIR to a writable folder"};
     const fs::path scratch = pattern;
     const auto play = [&](unsigned number, int device) {
       const fs::path folder = scratch / std::to_string(number);

@@ -84,7 +84,7 @@ int carry_out(const ReportOptions& options) {
 }
 
 CLI::Option* add_page(CLI::App* command, ReportOptions& report) {
-  auto* html = command->add_option("--html", report.page.file, "a page for a browser, with everything that is known")
+  auto* html = command->add_option("--html", report.page.file, "write the full report as an HTML page")
                    ->expected(0, 1)
                    ->type_name("FILE");
   command->add_flag("--open", report.page.open, "show that page in a browser");

@@ -295,8 +295,7 @@ CuptiReport ask_recorder() {
 std::vector<Proof> prove_with_planted_fault() {
   std::vector<Proof> proofs;
   const fs::path scratch = scratch_folder();
-  if (scratch.empty())
-    return {{"planted fault", "cannot make a temporary folder", "set TMPDIR to one that can be written"}};
+  if (scratch.empty()) return {{"planted fault", "cannot make a temporary folder", "set TMPDIR to a writable folder"}};
   prove_recording(scratch, proofs);
   prove_core_dump(scratch, proofs);
   std::error_code ignored;

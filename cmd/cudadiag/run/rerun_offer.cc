@@ -57,8 +57,8 @@ class Offer {
     if (!is_wanted()) return;
     if (!recording_.keeps_session()) {
       if (!report_.findings()) return;
-      return say(std::string("not run again to prove this, as no session could be kept") +
-                 (options_.recording.output ? "" : "; name a folder for it with -o FOLDER"));
+      return say(std::string("cannot rerun the command to prove this: it could not keep a session") +
+                 (options_.recording.output ? "" : "; name its folder with -o FOLDER"));
     }
     if (!is_agreed()) return;
     report::RerunText text(report_.report(), session_to_name(session_, options_),

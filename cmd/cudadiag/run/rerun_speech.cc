@@ -77,8 +77,8 @@ void print_confirmed(const RerunEnded& rerun) {
   const session::Pass& pass = rerun.pass();
   const std::string_view what = pass.cut_short ? word(*pass.cut_short) : diagnose::word(rerun.judged().outcome);
   const std::uint64_t waits = rerun.judged().waits;
-  say(fmt::format("rerun {}: {}, after {}; {} operation{} waited for", rerun.session.reruns.size(), what,
-                  diagnose::duration(pass.seconds), diagnose::thousands(waits), waits == 1 ? " was" : "s were"));
+  say(fmt::format("rerun {}: {}, after {}; waited for {} operation{}", rerun.session.reruns.size(), what,
+                  diagnose::duration(pass.seconds), diagnose::thousands(waits), waits == 1 ? "" : "s"));
   if (!came_to_nothing(rerun)) return;
   const auto printed = rerun.session.folder / pass.folder / session::kOutputFile;
   say("the rerun exited before it used CUDA; its output is in " + diagnose::shell_word(printed.string()) +

@@ -248,10 +248,11 @@ class RaceBuilder {
       because = doubt(first, second);
     } else if (first.exact && second.exact) {
       finding_.grade = Grade::proven;
-      because = by_tensors
-                    ? "no stream, event or host wait orders the two, here and in a rerun, and the operators use every "
-                      "element of their tensors"
-                    : "no stream, event or host wait orders the two, and their byte ranges overlap";
+      because =
+          by_tensors
+              ? "no stream, event or host wait orders the two, either here or in a rerun, and the operators use every "
+                "element of their tensors"
+              : "no stream, event or host wait orders the two, and their byte ranges overlap";
     } else {
       finding_.grade = Grade::inferred;
       because =

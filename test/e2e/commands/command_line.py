@@ -35,8 +35,8 @@ def unwritable_folder_that_nobody_named_costs_the_session_only(machine):
     expect_in("no session will be kept", result.stderr, "message")
     expect_in("[bracketed]", result.stderr, "report")
     result = machine.run(*program("ten_launches.py"), options=["--rerun=auto"])
-    expect(result.stderr.splitlines()[-1], "cudadiag: not run again to prove this, as no session could be kept; name a "
-           "folder for it with -o FOLDER", "the last line")
+    expect(result.stderr.splitlines()[-1], "cudadiag: cannot rerun the command to prove this: it could not keep a "
+           "session; name its folder with -o FOLDER", "the last line")
 
 
 def unwritable_folder_by_the_environment_is_named(machine):
