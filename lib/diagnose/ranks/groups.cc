@@ -26,7 +26,7 @@ namespace {
 using analyse::GroupAnswer;
 using analyse::RankState;
 using Kind = GroupAnswer::Kind;
-using Difference = GroupAnswer::Difference;
+using GroupDifference = GroupAnswer::Difference;
 using wire::collective::Function;
 
 // In the order of wire::collective::Function and Type.
@@ -242,10 +242,10 @@ std::string absence_sentence(const GroupsPart& part, const std::string& director
 }
 
 std::string mismatch_sentence(const GroupsPart& part, const std::string& directory) {
-  const bool of_line = part.difference == Difference::line;
+  const bool of_line = part.difference == GroupDifference::line;
   const Texts texts = by_text(those(part, [](const GroupRank& rank) { return !rank.call.empty(); }),
                               [&](const GroupRank& rank) { return of_line ? call_text(rank, directory) : rank.call; });
-  const std::string which = part.difference == Difference::function ? "other collectives" : "other data";
+  const std::string which = part.difference == GroupDifference::function ? "other collectives" : "other data";
   if (texts.size() < 2) return fmt::format("the ranks come to {} with {}", what(part), which);
   const auto& [odd, odd_ranks] = texts.back();
   const auto& [usual, usual_ranks] = texts.front();
@@ -330,7 +330,7 @@ void add_groups(causes::Symptoms& symptoms, const GroupsPart& part, const std::s
       symptoms.missing_ranks = missing(part).empty() ? unseen_ranks(part) : names(missing(part));
       break;
     case Kind::mismatch:
-      symptoms.ranks_part = part.difference == Difference::function || part.difference == Difference::line
+      symptoms.ranks_part = part.difference == GroupDifference::function || part.difference == GroupDifference::line
                                 ? RanksDifference::line
                                 : RanksDifference::blocks;
       break;
