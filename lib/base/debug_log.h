@@ -1,5 +1,5 @@
-// A log for people who change cudadiag: its analyses, and how often they were made. CUDADIAG_DEBUG_LOG names the file;
-// without it nothing is written. Several processes may share one file.
+// A log for developers of cudadiag: which analyses ran, and how often. CUDADIAG_DEBUG_LOG names the file; if it is
+// unset, nothing is written. Several processes may share one file.
 #pragma once
 
 #include <string_view>

@@ -11,8 +11,8 @@ namespace {
 constexpr std::string_view kCloneSuffixes[] = {".cold",  ".part.",     ".constprop.", ".isra.",
                                                ".llvm.", ".lto_priv.", ".localalias"};
 
-// A crafted name of 300 bytes can stand for gigabytes, and one that is deep enough takes 250 bytes of stack for each
-// of its own; real ones of heavy templates stay below this.
+// A crafted name of 300 bytes can expand to gigabytes. A deeply nested one takes 250 bytes of stack for each of its own
+// bytes. Real names of heavy templates stay below these limits.
 constexpr std::size_t kLongestName = 8u << 10, kLongestText = 64u << 10;
 
 struct Text {
@@ -22,7 +22,7 @@ struct Text {
 
 void add(const char* part, std::size_t size, void* to) {
   auto& out = *static_cast<Text*>(to);
-  // There is no other way to make it stop. Only frames of C lie between, which own nothing but their stack.
+  // There is no other way to stop the demangler. The frames in between are C, and own nothing but their stack.
   if (size > kLongestText - out.text.size()) std::longjmp(out.full, 1);
   out.text.append(part, size);
 }

@@ -1,4 +1,4 @@
-// Names of functions as people write them.
+// Function names as people write them.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 namespace cudadiag::base {
 
-// `deep(int*, int)` for `_Z4deepPii`; the name itself where it is not mangled, or becomes too long: the files with
-// these names are not trusted.
+// Returns `deep(int*, int)` for `_Z4deepPii`. Returns the name unchanged if it is not mangled, or if its text would
+// become too long: the files that contain these names are not trusted.
 std::string demangle(std::string_view mangled);
 
-// The name without the suffixes of optimisers: `_Z4fillPii` for `_Z4fillPii.cold`, `step` for `step.part.0`.
+// The name without suffixes of optimisers: `_Z4fillPii` for `_Z4fillPii.cold`, `step` for `step.part.0`.
 std::string_view without_clone_suffix(std::string_view symbol);
 
 }  // namespace cudadiag::base

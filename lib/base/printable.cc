@@ -9,12 +9,12 @@ namespace {
 
 struct Decoded {
   std::uint32_t character = 0;
-  std::size_t bytes = 0;  // 0: no UTF-8 here
+  std::size_t bytes = 0;  // 0 if there is no valid UTF-8 here
 };
 
 constexpr bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-// One character at the start of `text`; overlong forms, surrogates and values past U+10FFFF are none.
+// The character at the start of `text`. Overlong forms, surrogates and values past U+10FFFF are invalid.
 Decoded decode(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   if (lead < 0x80) return {lead, 1};
@@ -31,7 +31,7 @@ Decoded decode(std::string_view text) {
   return {character, bytes};
 }
 
-// Characters that move the cursor, start an escape sequence or reorder what is read.
+// Characters that move the cursor, start an escape sequence or reorder the displayed text.
 bool obeyed(std::uint32_t c) {
   return c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0x61c || (c >= 0x200b && c <= 0x200f) ||
          (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) ||

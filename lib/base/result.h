@@ -1,4 +1,4 @@
-// A recoverable error of ours, as a value. Not the failed CUDA call of a program: that is session::FailedCall.
+// A recoverable error of cudadiag itself, as a value. A failed CUDA call of a program is a session::FailedCall.
 #pragma once
 
 #include <string>

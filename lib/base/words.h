@@ -1,4 +1,4 @@
-// The words of an enumeration, in one table: for the edge where text is written or read. Inside, the value decides.
+// The words of an enumeration, in one table. Use words only where text is written or read; other code compares values.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@ namespace cudadiag::base {
 template <typename Value, std::size_t size>
 using Words = std::array<std::pair<Value, std::string_view>, size>;
 
-// `otherwise`: for a value without a word.
+// Returns `otherwise` for a value without a word.
 template <typename Value, std::size_t size>
 constexpr std::string_view word_of(const Words<Value, size>& words, Value value, std::string_view otherwise = "") {
   const auto found = std::find_if(words.begin(), words.end(), [&](const auto& each) { return each.first == value; });
   return found == words.end() ? otherwise : found->second;
 }
 
-// Nothing: the table does not have the word.
+// Returns nullopt if the table does not have the word.
 template <typename Value, std::size_t size>
 constexpr std::optional<Value> value_of(const Words<Value, size>& words, std::string_view word) {
   const auto found = std::find_if(words.begin(), words.end(), [&](const auto& each) { return each.second == word; });

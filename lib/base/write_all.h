@@ -8,7 +8,7 @@
 
 namespace cudadiag::base {
 
-// Writes the whole text to a file descriptor. False: it could not, and errno says why.
+// Writes the whole text to a file descriptor. Returns false if that failed; errno says why.
 inline bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(file, text.data(), text.size());

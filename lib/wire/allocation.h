@@ -1,5 +1,5 @@
-// A piece of memory that the driver handed out, and its end: 64 bytes. Freed ones stay, so that a pointer into one can
-// be told from a wild one, until their entry is needed again, oldest first.
+// One allocation that the driver returned, and how it ended: 64 bytes. Entries of freed allocations stay, so that a
+// reader can tell a stale pointer from a wild one. When an entry is needed, the oldest freed one is reused.
 //
 //    0        8         16      24            32            40     44          48     49     50       52
 //    +--------+---------+-------+-------------+-------------+------+-----------+------+------+--------+
@@ -10,8 +10,8 @@
 //    | context | stream | freed stream  |
 //    +---------+--------+---------------+
 //
-// The serial is cleared, the record filled, the serial stored last (release). What ended it is stored later; its ticks
-// last (release).
+// The writer clears the serial, fills the record, then stores the serial (release). It stores what ended the allocation
+// later, with the ticks of that last (release).
 #pragma once
 
 #include <cstdint>
@@ -26,19 +26,19 @@ enum class Kind : std::uint8_t {
   managed = 2,  // cuMemAllocManaged
   ordered = 3,  // cuMemAllocAsync, cuMemAllocFromPoolAsync
   mapped = 4,   // cuMemMap into reserved addresses
-  opened = 5,   // cuIpcOpenMemHandle: another process's
+  opened = 5,   // cuIpcOpenMemHandle: memory of another process
   pinned = 6,   // host memory: cuMemAllocHost, cuMemHostAlloc
   registered = 7,
 };
 
-// Whether it takes memory of the device on this process's account.
+// Whether the allocation uses device memory of this process.
 constexpr bool takes_device_memory(Kind kind) {
   return kind == Kind::device || kind == Kind::ordered || kind == Kind::mapped;
 }
 
 enum Flag : std::uint8_t {
-  kWithContext = 1,  // it ended with its context
-  kReplaced = 2,     // its address was handed out again before its end was seen: who ended it is not known
+  kWithContext = 1,  // it ended when its context ended
+  kReplaced = 2,     // its address was returned again before its end was seen: the call that ended it is unknown
 };
 
 inline constexpr std::uint32_t kNone = 0xffffffff;
@@ -47,14 +47,14 @@ inline constexpr Field<std::uint64_t, 0> kSerial;  // 1-based count of the proce
 inline constexpr Field<std::uint64_t, 8> kAddress;
 inline constexpr Field<std::uint64_t, 16> kBytes;
 inline constexpr Field<std::uint64_t, 24> kMade;   // ticks at EXIT of the call
-inline constexpr Field<std::uint64_t, 32> kFreed;  // ticks at ENTER of the call that freed it; 0: it lives
+inline constexpr Field<std::uint64_t, 32> kFreed;  // ticks at ENTER of the call that freed it; 0 while it lives
 inline constexpr Field<std::uint32_t, 40> kSite;
-inline constexpr Field<std::uint32_t, 44> kFreedSite;  // 0: not known
+inline constexpr Field<std::uint32_t, 44> kFreedSite;  // 0 if unknown
 inline constexpr Field<std::uint8_t, 48> kKind;        // Kind
 inline constexpr Field<std::uint8_t, 49> kFlags;       // Flag
 inline constexpr Field<std::uint16_t, 50> kThread;     // index in `threads`
-inline constexpr Field<std::uint32_t, 52> kContext;    // index in `contexts`; kNone
-inline constexpr Field<std::uint32_t, 56> kStream;     // index in `streams`, of stream-ordered ones; kNone
+inline constexpr Field<std::uint32_t, 52> kContext;    // index in `contexts`, or kNone
+inline constexpr Field<std::uint32_t, 56> kStream;     // index in `streams` for stream-ordered allocations, or kNone
 inline constexpr Field<std::uint32_t, 60> kFreedStream;
 
 }  // namespace cudadiag::wire::allocation

@@ -1,17 +1,17 @@
-// One process's area: what `libcudadiag_record.so` writes and `lib/session` reads. One file per region
-// says the layout of its records; this one says the header and where the regions lie.
+// One process's area: what `libcudadiag_record.so` writes and `lib/session` reads. The header of each region defines
+// its records. This file defines the area's header and the places of the regions.
 //
 //   header   8 KiB      identity, clock, counters, the frozen picture's summary
 //   threads  kThreads   x 128 B    thread.h
 //   contexts kContexts  x 64 B     stream.h
 //   streams  kStreams   x 128 B    stream.h
 //   markers  kStreams   x 32 B     stream.h; 128 a page, registered with the driver, written by the GPU
-//   frozen   kStreams   x  8 B     marker and host-known completion of each stream at the freeze
+//   frozen   kStreams   x  8 B     each stream's marker and host-known completion at the freeze
 //   errors   kErrors    x 152 B    error.h
-//   sites    kSites     x  8 B     number of operations issued at each site, whole run; where: site_place()
-//   held     kStreams   x kHeldPerStream x 64 B    unfinished operations that left their ring
+//   sites    kSites     x  8 B     number of operations issued at each site in the whole run; see site_place()
+//   held     kStreams   x kHeldPerStream x 64 B    unfinished operations moved out of their ring
 //   rings    kThreads   x kRingRecords x 64 B      operation.h
-//   graph_words kGraphWords x 4 B      nodes of graphs, in a rerun; registered with the driver, written by the GPU
+//   graph_words kGraphWords x 4 B      graph nodes, in a rerun; registered with the driver, written by the GPU
 //   allocations kAllocations x 64 B    allocation.h
 //   layouts     512 Ki x 2 B           launch_parameters.h
 //   parameters  64 x 512 x 192 B       launch_parameters.h
@@ -37,7 +37,7 @@ inline constexpr std::uint64_t kMagicValue = 0x3141455241474443;  // "CDGAREA1"
 inline constexpr std::uint32_t kFormatVersion = 6;
 
 inline constexpr std::size_t kHeaderSize = 8192;
-// The largest page that a kernel of this processor has: what is mapped or registered begins and ends with one.
+// The largest page size of this processor's kernels. Mapped and registered ranges begin and end on such a page.
 #if defined(__x86_64__)
 inline constexpr std::size_t kPage = 4096;
 #else
@@ -65,10 +65,10 @@ inline constexpr std::size_t kOperationSize = 64;
 inline constexpr std::size_t kGraphWords = 65536;
 inline constexpr std::size_t kGraphWordSize = 4;
 
-inline constexpr std::size_t kAllocations = 32768;  // live ones, and freed ones in what they leave
+inline constexpr std::size_t kAllocations = 32768;  // live ones first; freed ones use the remaining entries
 inline constexpr std::size_t kAllocationSize = 64;
 
-// The place of a stream's marker in `markers`, whose pages are this large.
+// The place of a stream's marker in `markers`, whose pages have `page` bytes.
 constexpr std::size_t marker_place(std::size_t stream, std::size_t page) {
   return stream / kMarkersPerPage * page + stream % kMarkersPerPage * kMarkerSize;
 }
@@ -77,8 +77,8 @@ inline constexpr std::size_t kCommunicators = 256;
 inline constexpr std::size_t kPeers = 4096;
 inline constexpr std::size_t kCollectives = 8192;
 
-// The place of a site's count in `sites`, which has `places` of them. Threads that start together get sites that follow
-// each other: their counts lie two cache lines apart, since processors fetch lines in pairs.
+// The place of a site's count in `sites`, which has `places` of them. Threads that start together get consecutive
+// sites. Their counts lie two cache lines apart, since processors fetch lines in pairs.
 constexpr std::size_t site_place(std::size_t site, std::size_t places) {
   constexpr std::size_t kApart = 16;
   const std::size_t rows = places / kApart;
@@ -100,14 +100,14 @@ enum class Region : std::uint32_t {
   layouts,
   parameters,
   intern,
-  // Without these in recordings made before them.
+  // Recordings made before these regions existed lack them.
   communicators,
   peers,
   collectives
 };
 inline constexpr std::size_t kRegions = 17;
 
-// Everything, the intern heap included: the recorder's bound on memory for one process.
+// The size of the whole area, intern heap included: the recorder's limit on memory for one process.
 inline constexpr std::size_t kAreaSize = 64u << 20;
 
 struct RegionRange {
@@ -115,7 +115,7 @@ struct RegionRange {
   std::uint64_t size;
 };
 
-// Where this version of the recorder puts its regions.
+// Where this version of the recorder places its regions.
 constexpr std::array<RegionRange, kRegions> layout() {
   constexpr auto kIntern = static_cast<std::size_t>(Region::intern);
   const std::array<std::uint64_t, kRegions> sizes = {
@@ -132,7 +132,7 @@ constexpr std::array<RegionRange, kRegions> layout() {
       kAllocations * kAllocationSize,
       launch_parameters::kLayouts * sizeof(std::uint16_t),
       launch_parameters::kThreads * launch_parameters::kSlots * launch_parameters::kSlotSize,
-      0,  // the rest, which is known last
+      0,  // the remaining space, computed last
       kCommunicators * communicator::kSize,
       kPeers * peer::kSize,
       kCollectives * collective::kSize};
@@ -148,11 +148,11 @@ constexpr std::array<RegionRange, kRegions> layout() {
 }
 
 enum class State : std::uint32_t {
-  empty = 0,  // claimed, not yet written
+  empty = 0,  // claimed, not written yet
   recording = 1,
-  frozen = 2,    // a sticky error: the picture is complete, nothing is recorded any more
+  frozen = 2,    // a sticky error occurred: the picture is complete, and nothing is recorded any more
   finished = 3,  // the process reached its exit handlers without a sticky error
-  disabled = 4,  // the recorder stepped aside; a note says why
+  disabled = 4,  // the recorder stopped recording; a note gives the reason
 };
 
 inline constexpr Field<std::uint64_t, 0> kMagic;
@@ -162,50 +162,50 @@ inline constexpr Field<std::uint32_t, 16> kPid;    // as the process itself sees
 inline constexpr Field<std::uint32_t, 20> kParentPid;
 inline constexpr Field<std::uint64_t, 24> kStartRealtime;  // ns since the epoch
 
-// Two readings of (ticks, CLOCK_MONOTONIC ns): one at start, one at the freeze or exit (0 if never).
+// Two readings of (ticks, CLOCK_MONOTONIC ns): one at the start, one at the freeze or exit (0 if never taken).
 inline constexpr Field<std::uint64_t, 32> kClockTicks;
 inline constexpr Field<std::uint64_t, 40> kClockNanoseconds;
 inline constexpr Field<std::uint64_t, 48> kClockTicksLast;
 inline constexpr Field<std::uint64_t, 56> kClockNanosecondsLast;
 
-// Counters of what is missing, each added to by any thread.
+// Counters of what is missing. Any thread may add to each.
 inline constexpr Field<std::uint64_t, 64> kDroppedOperations;  // no ring for the thread
 inline constexpr Field<std::uint64_t, 72> kDroppedSites;       // the site table is full
 inline constexpr Field<std::uint64_t, 80> kDroppedInterns;     // the intern heap is full
 inline constexpr Field<std::uint64_t, 88> kDroppedStreams;     // no slot for a stream: its operations have no ordinal
-inline constexpr Field<std::uint64_t, 96> kDroppedHeld;        // unfinished operations that found no place in `held`
+inline constexpr Field<std::uint64_t, 96> kDroppedHeld;        // unfinished operations for which `held` had no place
 inline constexpr Field<std::uint64_t, 104> kFailedMarkers;     // marker writes that the driver refused
-inline constexpr Field<std::uint64_t, 112> kErrorCount;        // failed calls seen; kErrors of them are kept
+inline constexpr Field<std::uint64_t, 112> kErrorCount;        // failed calls seen; the area keeps kErrors of them
 inline constexpr Field<std::uint64_t, 152> kDroppedGraphs;     // graphs and nodes for which there was no place
 
 inline constexpr Field<std::uint64_t, 160> kDroppedAllocations;    // live ones for which there was no entry
-inline constexpr Field<std::uint64_t, 168> kForgottenAllocations;  // freed ones whose entries were used again
+inline constexpr Field<std::uint64_t, 168> kForgottenAllocations;  // freed ones whose entries were reused
 
-inline constexpr Field<std::uint64_t, 176> kAllocationsUsed;  // entries of `allocations` ever used; release
+inline constexpr Field<std::uint64_t, 176> kAllocationsUsed;  // entries of `allocations` used so far; release
 
-inline constexpr Field<std::uint64_t, 120> kInternUsed;  // bytes of the intern heap that are whole; release
+inline constexpr Field<std::uint64_t, 120> kInternUsed;  // bytes of the intern heap that hold whole entries; release
 
-// The freeze (State::frozen). kFrozenError is 1 + the index of the reporting call in `errors`.
+// The freeze (State::frozen). kFrozenError is 1 + the index of the call in `errors` that reported it.
 inline constexpr Field<std::uint32_t, 128> kFrozenError;
 inline constexpr Field<std::uint32_t, 132> kFrozenCode;  // CUresult value of the sticky error
 inline constexpr Field<std::uint64_t, 136> kFrozenTicks;
 
 inline constexpr Field<std::uint64_t, 144> kWaits;  // operations that a rerun waited for
 
-// 1 + the status that the process gave to exit(); 0: it has not called that, or its low byte is not known yet. What its
-// exit handlers do afterwards may still change its end.
+// 1 + the status that the process passed to exit(). 0 if it has not called exit(), or if the status's low byte is not
+// known yet. The process's exit handlers may still change its exit status afterwards.
 inline constexpr Field<std::uint32_t, 184> kExitStatus;
 
-// Since when events may refer to something that no record shows, because other processes record them, or a thread
-// without a ring destroys them; ticks; 0: never.
+// Ticks from which events may refer to work that no record shows; 0 if never. Other processes may record such events,
+// or a thread without a ring may destroy them.
 inline constexpr Field<std::uint64_t, 192> kEventsUnseen;
 
-// The size of a page of markers; 0: 4096, as in recordings made before this field.
+// The size of a page of markers. 0 means 4096: recordings made before this field existed have it.
 inline constexpr Field<std::uint32_t, 200> kMarkerPage;
 inline constexpr std::size_t kSmallestMarkerPage = kMarkersPerPage * kMarkerSize;
 
-inline constexpr Field<std::uint64_t, 208> kCollectivesCalled;     // numbers of calls given so far
-inline constexpr Field<std::uint64_t, 216> kDroppedCommunicators;  // for which there was no entry
+inline constexpr Field<std::uint64_t, 208> kCollectivesCalled;     // numbers given to calls so far
+inline constexpr Field<std::uint64_t, 216> kDroppedCommunicators;  // communicators for which there was no entry
 inline constexpr Field<std::uint64_t, 224> kDroppedPeers;          // sends and receives that could not be counted
 
 // Region r: offset at kRegionTable + 16 r, size at kRegionTable + 16 r + 8.

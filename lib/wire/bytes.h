@@ -1,8 +1,8 @@
-// Fields at explicit byte offsets: the only way in which wire memory is read or written.
+// Fields at explicit byte offsets: the only way in which code reads or writes wire memory.
 //
-// Every number is little-endian and naturally aligned inside its record, so that the recorder can
-// publish one with a single store while another process looks on. Nothing here checks bounds: the
-// caller holds a pointer to at least `Field::end` bytes (the session reader checks that once a record).
+// Every number is little-endian and naturally aligned inside its record, so that the recorder can publish one with a
+// single store while another process reads. Nothing here checks bounds: the caller's pointer refers to at least
+// `Field::end` bytes (the session reader checks that once per record).
 #pragma once
 
 #include <atomic>
@@ -36,7 +36,7 @@ void store(std::byte* record, Field<T, Offset>, std::type_identity_t<T> value) {
   std::memcpy(record + Offset, &value, sizeof value);
 }
 
-// The atomic view of a field that another thread, process or the GPU reads or writes meanwhile.
+// The atomic view of a field that another thread, process or the GPU may access at the same time.
 template <typename T, std::size_t Offset>
 std::atomic_ref<T> atomic(std::byte* record, Field<T, Offset>) {
   return std::atomic_ref<T>(*reinterpret_cast<T*>(record + Offset));

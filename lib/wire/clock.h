@@ -1,4 +1,4 @@
-// Time as records carry it: the cheapest counter that all cores share. area.h's kClock… fields calibrate it.
+// Time in records: the cheapest counter that all cores share. The kClock… fields of area.h calibrate it.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ inline std::uint64_t ticks() {
 #endif
 }
 
-// Both at one moment, of this process: on one machine they mean the same to every process.
+// Both clocks of this process, read together. All processes of one machine share these clocks.
 struct ClockReading {
   std::uint64_t ticks = 0, nanoseconds = 0;  // CLOCK_MONOTONIC
   static ClockReading now() { return {wire::ticks(), wire::nanoseconds(CLOCK_MONOTONIC)}; }

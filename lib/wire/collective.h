@@ -1,9 +1,9 @@
-// The communicators of NCCL in a process, and what was called of them, as NCCL tells its profiler plugin.
+// The NCCL communicators of a process, and the calls on them, as NCCL reports them to its profiler plugin.
 //
 // communicators: an entry for each communicator that the process made, in the order in which they were made.
-// peers: how many sends and receives a communicator has had with each peer.
-// collectives: the latest calls of all communicators, a ring; call n lies at place (n - 1) % kCollectives. A call whose
-// number is not stored there is being written, or was overwritten.
+// peers: the number of sends and receives of a communicator with each peer.
+// collectives: the latest calls of all communicators, in a ring; call n has place (n - 1) % kCollectives. If that place
+// holds another number, call n is being written, or was overwritten.
 #pragma once
 
 #include <array>
@@ -23,12 +23,12 @@ enum class State : std::uint32_t { free = 0, live = 1, finalized = 2 };
 inline constexpr Field<std::uint32_t, 0> kState;  // stored last (release)
 inline constexpr Field<std::int32_t, 4> kRank;
 inline constexpr Field<std::uint64_t, 8> kHash;          // the same in all its ranks
-inline constexpr Field<std::int32_t, 16> kRanks;         // 0: the interface does not say it (versions 2 and 3)
-inline constexpr Field<std::int32_t, 20> kVersion;       // of the interface by which NCCL told of it
+inline constexpr Field<std::int32_t, 16> kRanks;         // 0 if the interface does not give it (versions 2 and 3)
+inline constexpr Field<std::int32_t, 20> kVersion;       // of the interface through which NCCL reported it
 inline constexpr Field<std::uint64_t, 24> kMade;         // ticks
-inline constexpr Field<std::uint64_t, 32> kCollectives;  // called in the whole run, captured ones left out
+inline constexpr Field<std::uint64_t, 32> kCollectives;  // called in the whole run, except captured ones
 inline constexpr Field<std::uint64_t, 40> kCaptured;     // collectives that became nodes of a graph
-inline constexpr std::size_t kName = 48;                 // as the program named it; zeros: it did not
+inline constexpr std::size_t kName = 48;                 // the program's name for it; zeros if it has none
 
 }  // namespace cudadiag::wire::communicator
 
@@ -36,7 +36,7 @@ namespace cudadiag::wire::peer {
 
 inline constexpr std::size_t kSize = 16;
 
-// kUsed | direction | communicator | peer; 0: a free place. The key never changes once it is there.
+// kUsed | direction | communicator | peer; 0 if the place is free. A key never changes once it is stored.
 inline constexpr Field<std::uint64_t, 0> kKey;
 inline constexpr Field<std::uint64_t, 8> kCalls;  // in the whole run
 
@@ -54,7 +54,7 @@ namespace cudadiag::wire::collective {
 
 inline constexpr std::size_t kSize = 64;
 
-// By the names that NCCL gives; `other` is one that is newer than this list.
+// Named as NCCL names them. `other` is a function that this list does not contain yet.
 enum class Function : std::uint8_t {
   other,
   all_reduce,
@@ -75,7 +75,7 @@ constexpr bool is_point_to_point(Function function) {
   return function == Function::send || function == Function::receive;
 }
 
-// The element type, by NCCL's names.
+// The element type, named as NCCL names it.
 enum class Type : std::uint8_t { other, i8, u8, i32, u32, i64, u64, f16, f32, f64, bf16, f8e4m3, f8e5m2 };
 inline constexpr std::array<std::string_view, 13> kTypeNames = {"",
                                                                 "ncclInt8",
@@ -92,23 +92,23 @@ inline constexpr std::array<std::string_view, 13> kTypeNames = {"",
                                                                 "ncclFloat8e5m2"};
 
 enum Flag : std::uint8_t {
-  kCaptured = 1,      // it became a node of a graph, and has no ordinals
-  kBeforeLaunch = 2,  // recorded before its kernel was launched; else just after, by the thread that launched it
+  kCaptured = 1,      // it became a graph node, and has no ordinals
+  kBeforeLaunch = 2,  // recorded before its kernel was launched; else just after, by the launching thread
 };
 
-inline constexpr Field<std::uint64_t, 0> kNumber;  // 1-based, of the process's calls; cleared first, stored last
+inline constexpr Field<std::uint64_t, 0> kNumber;  // 1-based, counts the process's calls; cleared first, stored last
 inline constexpr Field<std::uint64_t, 8> kTicks;
-inline constexpr Field<std::uint64_t, 16> kCount;    // of elements
-inline constexpr Field<std::uint64_t, 24> kStream;   // CUstream, where kBeforeLaunch is set
-inline constexpr Field<std::uint32_t, 32> kOrdinal;  // 1-based among the communicator's collectives, or among its sends
-                                                     // to this peer, or its receives from it; 0: not known
-inline constexpr Field<std::uint32_t, 36> kOfFunction;  // 1-based among its collectives of this function; 0: not known
-inline constexpr Field<std::int32_t, 40> kPeer;         // of sends and receives; of others the root, -1: they have none
+inline constexpr Field<std::uint64_t, 16> kCount;    // number of elements
+inline constexpr Field<std::uint64_t, 24> kStream;   // CUstream, if kBeforeLaunch is set
+inline constexpr Field<std::uint32_t, 32> kOrdinal;  // 1-based among the communicator's collectives, among its sends to
+                                                     // this peer, or among its receives from it; 0 if unknown
+inline constexpr Field<std::uint32_t, 36> kOfFunction;  // 1-based among its collectives of this function; 0 if unknown
+inline constexpr Field<std::int32_t, 40> kPeer;         // peer of a send or receive; else the root; -1 if none
 inline constexpr Field<std::uint16_t, 44> kCommunicator;
-inline constexpr Field<std::uint16_t, 46> kSite;     // 0: not known
+inline constexpr Field<std::uint16_t, 46> kSite;     // 0 if unknown
 inline constexpr Field<std::uint8_t, 48> kFunction;  // Function
 inline constexpr Field<std::uint8_t, 49> kType;      // Type
 inline constexpr Field<std::uint8_t, 50> kFlags;     // Flag
-inline constexpr Field<std::uint8_t, 51> kThread;    // index in `threads`; 0xff: it has none
+inline constexpr Field<std::uint8_t, 51> kThread;    // index in `threads`; 0xff if it has none
 
 }  // namespace cudadiag::wire::collective

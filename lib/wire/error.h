@@ -1,6 +1,6 @@
-// A call that returned an error: 152 bytes. The first half of the region keeps the first failures of the
-// process, the second half is a ring of the latest ones. A runtime call that fails because a driver call
-// inside it failed is one record: the driver's, with the runtime call named as the outer one.
+// A call that returned an error: 152 bytes. The first half of the region keeps the first failures of the process, the
+// second half is a ring of the latest ones. If a runtime call fails because a driver call inside it failed, one record
+// describes both: the driver's call, with the runtime call as the outer one.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace cudadiag::wire::error {
 
-// Whether the context is lost with this code, so that every later call in it fails likewise. cuda.h says so of all but
-// the first two, whose memory is lost.
+// Whether the context is lost after this code, so that every later call in it fails too. cuda.h documents that for all
+// codes except the first two, after which memory is lost.
 constexpr bool is_sticky(std::uint32_t code) {
   switch (code) {
     case 214:  // ECC
@@ -34,10 +34,10 @@ constexpr bool is_sticky(std::uint32_t code) {
   }
 }
 
-// An error of a stream that is being captured, or of a call that another stream's capture forbids.
+// An error of a stream under capture, or of a call that the capture of another stream forbids.
 constexpr bool is_of_capture(std::uint32_t code) { return code >= 900 && code <= 908; }
 
-// The name of the call where PyTorch's allocator refused memory and no CUDA call failed.
+// The call name recorded if PyTorch's allocator refused memory and no CUDA call failed.
 inline constexpr const char* kCachingAllocator = "CUDACachingAllocator::malloc";
 
 enum class Domain : std::uint8_t { none = 0, driver = 1, runtime = 2 };
@@ -45,12 +45,12 @@ enum class Domain : std::uint8_t { none = 0, driver = 1, runtime = 2 };
 enum Flag : std::uint8_t {
   kLookedAt = 1,   // this thread called cudaGetLastError or cudaPeekAtLastError afterwards
   kSticky = 2,     // the context is lost
-  kAtExit = 4,     // found by the recorder's own look before process or context end; no call of the program reported it
-  kInCapture = 8,  // a capture was going on in the process
+  kAtExit = 4,     // the recorder found it, just before process or context end; no call of the program reported it
+  kInCapture = 8,  // the process had a capture under way
   kLaunch = 16,    // the failed call is a launch: dimensions below
-  kOwnWait = 64,   // found by the recorder while it waited for an operation, in a rerun
+  kOwnWait = 64,   // the recorder found it while it waited for an operation, in a rerun
   kThenWorked = 32,    // the same thread issued an operation successfully afterwards
-  kAskedBefore = 128,  // kThenWorked, and then the thread asked for the same error again
+  kAskedBefore = 128,  // kThenWorked, and then the thread queried the same error again
 };
 
 inline constexpr Field<std::uint64_t, 0> kSerial;  // 1-based count in the process; stored last, release
@@ -61,11 +61,11 @@ inline constexpr Field<std::uint8_t, 24> kDomain;  // Domain of the innermost fa
 inline constexpr Field<std::uint8_t, 25> kFlags;
 inline constexpr Field<std::uint16_t, 26> kCallId;     // CUPTI callback id in kDomain
 inline constexpr Field<std::uint32_t, 28> kCallName;   // intern id of a string: "cuMemcpyDtoH_v2"
-inline constexpr Field<std::uint32_t, 32> kOuterName;  // intern id of a string: "cudaMemcpy"; 0: called directly
+inline constexpr Field<std::uint32_t, 32> kOuterName;  // intern id of a string: "cudaMemcpy"; 0 if called directly
 inline constexpr Field<std::uint32_t, 36> kOuterCode;  // cudaError_t that the outer call returned
 inline constexpr Field<std::uint32_t, 40> kSite;       // intern id: stacks and kernel of the failed call
 inline constexpr Field<std::uint32_t, 44> kStream;     // index in `streams` or operation::kNoStream
-inline constexpr Field<std::uint32_t, 48> kContext;    // index in `contexts`; 0xffffffff: none current
+inline constexpr Field<std::uint32_t, 48> kContext;    // index in `contexts`; 0xffffffff if none was current
 inline constexpr Field<std::uint32_t, 52> kGridX;
 inline constexpr Field<std::uint32_t, 56> kGridY;
 inline constexpr Field<std::uint32_t, 60> kGridZ;
@@ -73,24 +73,25 @@ inline constexpr Field<std::uint32_t, 64> kBlockX;
 inline constexpr Field<std::uint32_t, 68> kBlockY;
 inline constexpr Field<std::uint32_t, 72> kBlockZ;
 inline constexpr Field<std::uint32_t, 76> kSharedBytes;
-inline constexpr Field<std::uint64_t, 80> kBytes;      // size asked for, of an allocation or copy; else 0
+inline constexpr Field<std::uint64_t, 80> kBytes;      // requested size of an allocation or copy; else 0
 inline constexpr Field<std::uint64_t, 88> kOperation;  // serial of the thread's newest operation record
-inline constexpr Field<std::uint32_t, 96> kThread;     // index in `threads`; 0xffffffff: none
+inline constexpr Field<std::uint32_t, 96> kThread;     // index in `threads`; 0xffffffff if none
 
-// The capture that an error of a capture is about, as far as it is known: that of the stream that the call names, else
-// the thread's own, else one of another thread. Its time of beginning and its thread are its identity.
-inline constexpr Field<std::uint32_t, 100> kCaptureSite;   // intern id: where it was begun; 0: no capture is known
-inline constexpr Field<std::uint64_t, 104> kCaptureBegan;  // ticks before the call that began it; 0: none is known
+// The capture that a capture error concerns, if known: that of the stream that the call names, else the thread's own,
+// else one of another thread. Its begin time and its thread identify it.
+inline constexpr Field<std::uint32_t, 100> kCaptureSite;   // intern id: where it was begun; 0 if no capture is known
+inline constexpr Field<std::uint64_t, 104> kCaptureBegan;  // ticks before the call that began it; 0 if unknown
 inline constexpr Field<std::uint32_t, 112> kCaptureTid;    // of the thread that began it
 inline constexpr Field<std::uint32_t, 116> kCaptureMode;   // CUstreamCaptureMode
 
-inline constexpr Field<std::uint64_t, 120> kStarted;      // ticks at ENTER of a failed driver call; 0: not known
-inline constexpr Field<std::uint32_t, 128> kExplanation;  // intern id of a string: the driver's own words; 0: none
+inline constexpr Field<std::uint64_t, 120> kStarted;      // ticks at ENTER of a failed driver call; 0 if unknown
+inline constexpr Field<std::uint32_t, 128> kExplanation;  // intern id of a string: the driver's own explanation; 0 if
+                                                          // none
 // For cudaGetLastError and cudaPeekAtLastError, if they returned the error of an earlier call after which the thread
-// had worked: serial of that call's record. Else 0: the call itself failed.
+// had issued work: the serial of that call's record. 0 if the call itself failed.
 inline constexpr Field<std::uint32_t, 132> kOfCall;
 
-// For an allocation that ran out of memory: the device's memory at that moment. Both 0: not asked.
+// The device's memory when an allocation ran out of memory. Both 0 if the recorder did not query it.
 inline constexpr Field<std::uint64_t, 136> kDeviceFree;
 inline constexpr Field<std::uint64_t, 144> kDeviceTotal;
 

@@ -1,4 +1,4 @@
-// Types of graph nodes, as CUgraphNodeType numbers them, and what they mean for finding the one that failed.
+// Types of graph nodes, numbered as in CUgraphNodeType, and what they mean for finding the node that failed.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@ inline constexpr std::uint8_t kKernel = 0, kCopy = 1, kMemset = 2, kChildGraph =
 inline constexpr std::uint8_t kEventWait = 6, kEventRecord = 7;
 inline constexpr std::uint8_t kAllocation = 10, kFree = 11, kConditional = 13;
 
-// Whether it can raise a device exception; these are the ones that get markers.
+// Whether the node can raise a device exception. Only such nodes get markers.
 constexpr bool is_marked(std::uint8_t type) { return type == kKernel || type == kCopy || type == kMemset; }
-// A graph with such a node takes no further ones, or its body cannot be reached.
+// Whether a graph with such a node accepts no further nodes, or the node's body is out of reach.
 constexpr bool forbids_markers(std::uint8_t type) {
   return type == kAllocation || type == kFree || type == kConditional;
 }

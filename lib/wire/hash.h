@@ -1,6 +1,6 @@
-// 64-bit mixing for the recorder's tables and the keys that runs are compared by: one multiplication a word. Equal
-// hashes of stacks and names are taken for equal contents: with the at most 65,536 entries of a table the odds of a
-// collision are 1 in 10^10.
+// 64-bit mixing for the recorder's tables and for the keys that compare runs: one multiplication per word. Stacks and
+// names with equal hashes count as equal. A table has at most 65,536 entries, so the odds of a collision are 1 in
+// 10^10.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ inline std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64) ^ (hash << 1);
 }
 
-// Combines words that are available together, by multiplications that do not wait for each other. A sum must be mixed,
-// alone or as part of a polynomial in kSumFactor.
+// Combines words that are available together, with multiplications that do not wait for each other. The caller must mix
+// the sum, alone or as part of a polynomial in kSumFactor.
 inline constexpr std::uint64_t kSumFactor = 0x9fb21c651e98df25;
 
 template <typename... Words>
 std::uint64_t sum_of(Words... words) {
-  // Odd numbers that an instruction has room for, of no relation to each other that the words could have as well.
+  // Odd numbers small enough for an immediate operand, without a simple relation that the words could share.
   std::uint32_t factor = 0x7f4a7c15;
   std::uint64_t sum = 0;
   ((sum += words * factor, factor = (factor * 0x5e82ef95u + 0x3779b97au) & 0x7fffffff), ...);

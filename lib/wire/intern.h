@@ -1,11 +1,11 @@
-// The intern heap: what operations refer to by number, written once each, in order, never changed.
+// The intern heap: data that operations refer to by number. Each entry is written once, in order, and never changes.
 //
 //    0      4     6       8                     size
 //    +------+-----+-------+---------------------+
 //    | size | tag | count |  payload            |   size: of the whole entry, a multiple of 8
 //    +------+-----+-------+---------------------+
 //
-// Entries follow each other from the start of the heap; area::kInternUsed says how many bytes are whole.
+// Entries follow each other from the start of the heap. area::kInternUsed counts the bytes of whole entries.
 // Ids are dense, per tag, in order of appearance, from 1; 0 means "none". `count` is per tag.
 //
 //    string    count: bytes              payload: UTF-8, not terminated
@@ -18,33 +18,33 @@
 //                                                 of the instruction in the code object's bytecode
 //    native    count: frames             payload: per frame, innermost first: u32 module id (0: unknown),
 //                                                 u32 zero, u64 address minus load bias (unknown: address);
-//                                                 the return address, so look one byte before it up
+//                                                 the return address, so look up the byte before it
 //    site      count: 0                  payload: u32 python id, u32 native id, u32 function id,
 //                                                 u32 operation kind | thread index << 16
 //    note      count: 0                  payload: u32 string id of a code like "cupti-held", u32 string id of the text
 //    property  count: 0                  payload: u32 string id of the key, u32 string id of the value
 //    graph     count: 0                  payload: u32 site id of the instantiation or update, u32 nodes, u32 edges,
-//                                                 u32 zero; or of one that was changed since: u32 site id, u32 changes,
-//                                                 u32 zero, u32 id of the graph that it was
+//                                                 u32 zero; or for a graph changed since: u32 site id, u32 changes,
+//                                                 u32 zero, u32 id of the graph before the change
 //    graph_nodes  count: nodes           payload: u32 graph id, u32 index of the first, nodes (below)
 //    graph_edges  count: edges           payload: u32 graph id, u32 zero, per edge: u32 from, u32 to (node indices)
 //    graph_changes count: changes        payload: u32 graph id, u32 zero, per change: u32 index of a node, u32 site id
-//                                                 of the call that gave it the parameters that it has
+//                                                 of the call that set its present parameters
 //    arguments count: parameters         payload: u64 serial of a kernel's launch, u32 its thread's index,
 //                                                 u32 ArgumentFlag, per parameter: u32 offset among the kernel's
 //                                                 parameters, u32 bytes; then the bytes of all of them, each
 //                                                 parameter's filled up to a multiple of 8
-//    stale_pointer count: 0              payload: u64 serial of the launch of a graph, u32 its thread's index,
-//                                                 u32 index of the node, u64 address that it points to, u64 serial of
-//                                                 the allocation there that was freed before, u32 offset of the pointer
+//    stale_pointer count: 0              payload: u64 serial of a graph launch, u32 its thread's index,
+//                                                 u32 index of the node, u64 address it points to, u64 serial of
+//                                                 the allocation there, freed before, u32 offset of the pointer
 //                                                 among a kernel's parameters (copies and memsets: 0 the destination, 8
 //                                                 the source), u32 PointerFlag
-//    node_type count: 0                  payload: u32 string id of a mangled C++ type, of a node of PyTorch's autograd
+//    node_type count: 0                  payload: u32 string id of the mangled C++ type of a node of PyTorch's autograd
 //                                                 graph, u32 zero
 //
-// A graph is followed by its nodes and edges, in as many entries as they take. One that was changed is followed by its
-// changes alone, one for each node that has other parameters than in the graph that it was. Child graphs are laid out
-// flat: their nodes stand behind the node that holds them and name it. A node takes 32 bytes:
+// The nodes and edges of a graph follow it, in as many entries as necessary. After a changed graph, only its changes
+// follow: one for each node whose parameters differ from those in the earlier graph. Child graphs are flattened: their
+// nodes follow the node that contains them, and name it as parent. A node takes 32 bytes:
 //
 //    0      4          8        12     14     16        18   20   22     23     24             28       32
 //    +------+----------+--------+------+------+---------+----+----+------+------+--------------+--------+
@@ -52,7 +52,7 @@
 //    +------+----------+--------+------+------+---------+----+----+------+------+--------------+--------+
 //
 // site: where the node was captured or added. type: CUgraphNodeType. parent: 1 + index of the node whose child graph
-// it lies in.
+// contains this node.
 //
 // A stack cut short at its outer end has the top bit of `count` set.
 #pragma once
@@ -64,7 +64,7 @@
 
 namespace cudadiag::wire::intern {
 
-inline constexpr std::size_t kLongestLineTable = 0x7fff;  // of a code; a longer one is cut to this
+inline constexpr std::size_t kLongestLineTable = 0x7fff;  // of a code; longer ones are cut to this length
 
 enum class Tag : std::uint16_t {
   string = 1,
@@ -91,12 +91,12 @@ inline constexpr std::size_t kMaxEntry = 64u << 10;
 inline constexpr std::uint16_t kTruncated = 0x8000;
 
 enum ArgumentFlag : std::uint32_t {
-  kCut = 1,     // there are more parameters, or bytes, than were kept
-  kBuffer = 2,  // the driver did not give the layout: one piece with all of them
+  kCut = 1,     // there are more parameters, or bytes, than the entry contains
+  kBuffer = 2,  // the driver did not give the layout: one piece contains all parameters
 };
 
 enum PointerFlag : std::uint32_t {
-  kInStructure = 1,  // a word of a larger parameter, which may be a leftover of an earlier call
+  kInStructure = 1,  // a word of a larger parameter; it may be left over from an earlier call
 };
 
 inline constexpr Field<std::uint32_t, 0> kSize;

@@ -1,15 +1,15 @@
-// The parameters of the latest kernel launches of a thread: 192 bytes each, at the place serial % kSlots of the
-// thread's slots, serial being that of the launch's record (operation.h). Threads beyond the first kThreads have none.
+// The parameters of a thread's latest kernel launches: 192 bytes each, in slot serial % kSlots of the thread's slots.
+// `serial` is that of the launch's record (operation.h). Only the first kThreads threads have slots.
 //
 //    0        4       6       8        12     16                     192
 //    +--------+-------+-------+--------+------+----------------------+
 //    | serial | bytes | flags | layout | zero | the first parameters |
 //    +--------+-------+-------+--------+------+----------------------+
 //
-// bytes: how many of the parameters' bytes are kept. layout: where the kernel's parameters lie, an index into `layouts`.
-// The serial is cleared, the slot filled, the serial stored last (release).
+// bytes: how many bytes of the parameters are kept. layout: where the kernel's parameters are, an index into `layouts`.
+// The writer clears the serial, fills the slot, then stores the serial (release).
 //
-// `layouts` is an array of u16. A kernel's entry there: the number of its parameters, then offset and size of each.
+// `layouts` is an array of u16. A kernel's entry has its number of parameters, then the offset and size of each.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ inline constexpr std::size_t kSlots = 512;  // of a thread
 inline constexpr std::size_t kSlotSize = 192;
 inline constexpr std::size_t kLayouts = 1u << 19;  // numbers in `layouts`
 
-inline constexpr Field<std::uint32_t, 0> kSerial;  // lower half of the record's
+inline constexpr Field<std::uint32_t, 0> kSerial;  // lower half of the record's serial
 inline constexpr Field<std::uint16_t, 4> kBytes;
 inline constexpr Field<std::uint16_t, 6> kFlags;  // intern.h's ArgumentFlag
 inline constexpr Field<std::uint32_t, 8> kLayout;

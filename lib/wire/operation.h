@@ -1,4 +1,4 @@
-// One operation record: 64 bytes, a cache line, in a thread's ring or in a stream's `held` places.
+// An operation record: 64 bytes, one cache line, in a thread's ring or in one of a stream's `held` places.
 //
 //    0        4     5      6       7         8       16        20             24     26       28       30          32
 //    +--------+-----+------+-------+---------+-------+---------+--------------+------+--------+--------+-----------+
@@ -15,12 +15,12 @@
 //    +----------------------+---------------------------------------+
 //    52       56     60           62       63            64
 //    +--------+------+------------+--------+-------------+
-//    | number | node | graph task | thread | node thread |    what PyTorch's autograd says; zero without it
+//    | number | node | graph task | thread | node thread |    from PyTorch's autograd; zero without it
 //    +--------+------+------------+--------+-------------+
 //
-// The ring's single writer clears the serial, fills the record, then stores the serial (release). It
-// does so at ENTER of the call, and patches kResult and kFlags at EXIT: a record whose call never
-// returned says so.
+// The ring's only writer clears the serial, fills the record, then stores the serial (release). It does so
+// at ENTER of the call, and patches kResult and kFlags at EXIT. So a record shows if its call never
+// returned.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ enum class Kind : std::uint8_t {
   none = 0,
   kernel = 1,
   graph = 2,  // cuGraphLaunch: kArgument is the CUgraphExec
-  copy = 3,   // bytes_of() is 0 where the call does not say it
+  copy = 3,   // bytes_of() is 0 if the call does not give the size
   memset = 4,
   prefetch = 5,
   host_function = 6,
@@ -42,7 +42,7 @@ enum class Kind : std::uint8_t {
   event_sync = 9,         // the host saw the CUevent in kArgument complete (cuEventSynchronize, cuEventQuery)
   allocation = 10,        // stream-ordered allocation or free; kArgument is the number of bytes; 0: a free
   memory_operation = 11,  // cuStreamWaitValue*, cuStreamWriteValue*, …: see MemoryOperation
-  // No operations of a stream, and only where races are looked for: race_record.h.
+  // These are not operations of a stream. They occur only if cudadiag looks for races: race_record.h.
   parameters = 12,
   rows = 13,
   host_saw_stream = 14,
@@ -55,15 +55,15 @@ enum class Kind : std::uint8_t {
   graph_node = 21,
   graph_edges = 22,
   stream_made = 23,
-  // No operation of a stream: from here on it is not known where the CUevent in kArgument was recorded. It is gone, or
-  // a whole context recorded it.
+  // Not an operation of a stream. From here on, nobody knows where the CUevent in kArgument was recorded: the event was
+  // destroyed, or a whole context recorded it.
   event_forgotten = 24,
-  source_watched = 25,  // as 12 to 23
+  source_watched = 25,  // like 12 to 23
   source_changed = 26,
 };
 
-// The effect of a memory operation at the address in kArgument, or on the semaphore of that handle. A batch stands for
-// its first wait, else its first write.
+// The effect of a memory operation at the address in kArgument, or on the semaphore with that handle. A batch is
+// recorded as its first wait, or as its first write if it has no wait.
 enum class MemoryOperation : std::uint8_t {
   unknown = 0,
   write = 1,
@@ -80,49 +80,49 @@ constexpr bool is_race_record(Kind kind) {
          kind == Kind::source_changed;
 }
 
-// Whether the GPU takes the operation in stream order, so that it has an ordinal and can be the one that failed.
+// Whether the GPU executes the operation in stream order. Then it has an ordinal and may be the one that failed.
 constexpr bool has_ordinal(Kind kind) {
   return kind != Kind::none && kind != Kind::event_sync && kind != Kind::event_forgotten && !is_race_record(kind);
 }
-// Whether it can be the one that raised a device exception.
+// Whether the operation can raise a device exception.
 constexpr bool can_fault(Kind kind) {
   return kind == Kind::kernel || kind == Kind::graph || kind == Kind::copy || kind == Kind::memset ||
          kind == Kind::prefetch;
 }
 
-// Whether the GPU may be blocked in it for ever: such operations have a site.
+// Whether the GPU may block in the operation for ever. Such operations have a site.
 constexpr bool can_stand(Kind kind) {
   return can_fault(kind) || kind == Kind::event_wait || kind == Kind::memory_operation || kind == Kind::host_function;
 }
 
 enum Flag : std::uint8_t {
-  kReturned = 1,       // EXIT was seen; kResult holds
-  kCaptured = 2,       // issued into a capture: it became a graph node and has no ordinal, except a wait that brought
-                       // its stream into the capture, whose ordinal stands for nothing in the stream's queue
+  kReturned = 1,       // EXIT was seen; kResult is valid
+  kCaptured = 2,       // issued into a capture: it became a graph node and has no ordinal. A wait that brought its
+                       // stream into the capture has one, but the stream's queue does not contain it
   kContended = 4,      // another thread was inside a call on the same stream: its ordinal may be off by the overlap
   kBlocking = 8,       // the call returned only after the operation had finished
   kSaturated = 16,     // a dimension or size did not fit its field: `errors` has it in full if the call failed
-  kMarked = 32,        // a marker was queued directly behind it
+  kMarked = 32,        // a marker was queued directly after it
   kMarkedBefore = 64,  // a marker was queued directly before it: it covers all earlier operations of the stream
-  kAlone = 128,        // in a rerun: it was waited for, and nothing else was running or could be issued meanwhile
+  kAlone = 128,        // in a rerun, the recorder waited for it; nothing else ran or could be issued meanwhile
 };
 
-inline constexpr std::uint32_t kNoStream = 0xffffffff;  // cut to the width of the field where there is one
+inline constexpr std::uint32_t kNoStream = 0xffffffff;  // truncated to the width of narrower fields
 
-// 1-based count of the thread's records, its low half: the thread's entry has the newest in full. 0: being written;
-// the count leaves out numbers whose low half is 0.
+// 1-based count of the thread's records, low half. The thread's entry has the newest in full. 0 means that the record
+// is being written, so the count skips numbers whose low half is 0.
 inline constexpr Field<std::uint32_t, 0> kSerial;
 inline constexpr Field<std::uint8_t, 4> kKind;           // Kind
 inline constexpr Field<std::uint8_t, 5> kFlags;          // Flag
 inline constexpr Field<std::uint8_t, 6> kThread;         // index in `threads`
 inline constexpr Field<std::uint64_t, 8> kTicks;         // at ENTER
-inline constexpr Field<std::uint32_t, 16> kOrdinal;      // 1-based on its stream; 0: none
-inline constexpr Field<std::uint32_t, 20> kSiteOrdinal;  // 1-based: which call of its site
-inline constexpr Field<std::uint16_t, 24> kSite;         // intern id; 0: not known
+inline constexpr Field<std::uint32_t, 16> kOrdinal;      // 1-based on its stream; 0 if none
+inline constexpr Field<std::uint32_t, 20> kSiteOrdinal;  // 1-based count of the calls at its site
+inline constexpr Field<std::uint16_t, 24> kSite;         // intern id; 0 if unknown
 inline constexpr Field<std::uint16_t, 26> kStream;       // index in `streams`, or kNoStream
 inline constexpr Field<std::uint16_t, 28> kResult;       // CUresult
 
-// Three dimensions in one number, each as large as fits.
+// Three dimensions packed into one number, each truncated to its bits.
 template <typename T, unsigned X, unsigned Y, unsigned Z>
 struct Dimensions {
   static_assert(X + Y + Z <= 8 * sizeof(T));
@@ -151,9 +151,9 @@ inline constexpr Field<std::uint16_t, 36> kGridY;
 inline constexpr Field<std::uint16_t, 38> kGridZ;
 inline constexpr Field<std::uint32_t, 40> kBlock;        // Block
 inline constexpr Field<std::uint32_t, 44> kSharedBytes;  // dynamic shared memory
-inline constexpr Field<std::uint16_t, 48> kCluster;      // Cluster; 0: none
+inline constexpr Field<std::uint16_t, 48> kCluster;      // Cluster; 0 if none
 
-// Copies, memsets and prefetches: the addresses that the call names, 0 where it names none (an array, a batch).
+// Copies, memsets and prefetches: the addresses that the call names, or 0 if it names none (an array, a batch).
 inline constexpr Field<std::uint64_t, 32> kDestination;
 inline constexpr Field<std::uint64_t, 40> kSource;
 inline constexpr Field<std::uint32_t, 48> kBytes;
@@ -168,41 +168,41 @@ inline std::uint64_t bytes_of(const std::byte* record) {
 // All other kinds: see Kind.
 inline constexpr Field<std::uint64_t, 32> kArgument;
 
-// Event syncs, whose kTicks is when the call returned.
-inline constexpr Field<std::uint64_t, 40> kBegan;  // ticks at ENTER; 0: not known
+// Event syncs. Their kTicks is the time when the call returned.
+inline constexpr Field<std::uint64_t, 40> kBegan;  // ticks at ENTER; 0 if unknown
 
 // Event records and event waits.
-inline constexpr Field<std::uint64_t, 40> kReturnedAt;  // ticks at EXIT; 0: not known
+inline constexpr Field<std::uint64_t, 40> kReturnedAt;  // ticks at EXIT; 0 if unknown
 constexpr bool has_returned_at(Kind kind) { return kind == Kind::event_record || kind == Kind::event_wait; }
 
 // Memory operations.
-inline constexpr Field<std::uint64_t, 40> kValue;          // that is written or waited for; 0 of a semaphore
+inline constexpr Field<std::uint64_t, 40> kValue;          // the value written or waited for; 0 for a semaphore
 inline constexpr Field<std::uint8_t, 7> kMemoryOperation;  // MemoryOperation
 
-// Graph launches: what the executable graph was made of, and which launch of it this is.
-inline constexpr Field<std::uint32_t, 40> kGraph;     // intern id of a graph; 0: not known
-inline constexpr Field<std::uint32_t, 44> kReplay;    // 1-based; 0: not known
+// Graph launches: the source of the executable graph, and the number of this launch of it.
+inline constexpr Field<std::uint32_t, 40> kGraph;     // intern id of a graph; 0 if unknown
+inline constexpr Field<std::uint32_t, 44> kReplay;    // 1-based; 0 if unknown
 inline constexpr Field<std::uint8_t, 7> kGraphFlags;  // GraphFlag
-// 1 + the first of its nodes' words in `graph_words`, one per node: 1 where the node has finished. 0: it has none. They
-// speak of this launch if it was alone and no other one of the same graph followed.
+// 1 + the index of the first of its nodes' words in `graph_words`; 0 if it has none. Each node has one word, 1 once it
+// has finished. The words describe this launch if it ran alone and the same graph was not launched again.
 inline constexpr Field<std::uint32_t, 48> kGraphWords;
 
 enum GraphFlag : std::uint8_t {
   kGraphAltered = 1,    // nodes were given other kernels or dimensions, or switched off, after the graph was described
-  kGraphRepointed = 2,  // nodes were given other parameters: what was told before of their pointers may not hold
-  kGraphUntold = 4,     // for some of them it is not known by which call
+  kGraphRepointed = 2,  // nodes were given other parameters: earlier descriptions of their pointers may be out of date
+  kGraphUntold = 4,     // for some of them, the changing call is unknown
 };
 
-// PyTorch's autograd numbers the nodes of a thread's graph as they are made, and makes an operator's node just before
-// the operator launches anything: kNumber of its launches is the node's number + 1 (and of those that follow, until the
-// next node is made). Numbers are cut to 32 bits: they come round after 2^32 nodes of one thread.
+// PyTorch's autograd numbers the nodes of a thread's graph as it makes them. It makes an operator's node just before
+// the operator launches anything. So the operator's launches have kNumber = the node's number + 1, as have all launches
+// until the next node. Numbers are truncated to 32 bits and wrap after 2^32 nodes of one thread.
 inline constexpr Field<std::uint32_t, 52> kNumber;        // the launching thread's count of nodes
-inline constexpr Field<std::uint32_t, 56> kNode;          // number of the node that is being run backwards
-inline constexpr Field<std::uint16_t, 60> kGraphTask;     // which call of backward() runs it, cut to 16 bits
-inline constexpr Field<std::uint8_t, 62> kOwnThread;      // PyTorch's number of the launching thread; 0: no PyTorch
-inline constexpr Field<std::uint8_t, 63> kNodeThread;     // of the thread that made the node; 0: no node is being run
-inline constexpr Field<std::uint16_t, 30> kNodeType;      // intern id of a node type; 0: not known
-inline constexpr std::uint8_t kManyThreads = 0xff;        // a thread number that does not fit: it is nobody's
+inline constexpr Field<std::uint32_t, 56> kNode;          // number of the node that runs backwards
+inline constexpr Field<std::uint16_t, 60> kGraphTask;     // which call of backward() runs it, truncated to 16 bits
+inline constexpr Field<std::uint8_t, 62> kOwnThread;      // PyTorch's number of the launching thread; 0 without PyTorch
+inline constexpr Field<std::uint8_t, 63> kNodeThread;     // of the thread that made the node; 0 if no node runs
+inline constexpr Field<std::uint16_t, 30> kNodeType;      // intern id of a node type; 0 if unknown
+inline constexpr std::uint8_t kManyThreads = 0xff;        // a thread number that does not fit: it matches no thread
 inline constexpr std::uint32_t kUnnumbered = 0xffffffff;  // kNode of the node that accumulates a leaf's gradient
 
 }  // namespace cudadiag::wire::operation

@@ -1,6 +1,6 @@
-// Where CPython keeps what a stack walk needs, per minor version, on x86-64 and 64-bit Arm, which agree. Source: offsetof
-// over each release's own headers (Include/internal/pycore_frame.h, cpython/code.h), compiled for 3.9.18, 3.10.13,
-// 3.11.7, 3.12.1 and 3.13.0.
+// Where CPython keeps what a stack walk needs, per minor version. x86-64 and 64-bit Arm agree. Source: offsetof over
+// each release's own headers (Include/internal/pycore_frame.h, cpython/code.h), compiled for 3.9.18, 3.10.13, 3.11.7,
+// 3.12.1 and 3.13.0.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,22 @@ namespace cudadiag::wire::python {
 struct PythonLayout {
   int minor;
   std::size_t thread_frame;     // in PyThreadState: the innermost frame, or _PyCFrame (3.11, 3.12)
-  std::ptrdiff_t cframe_frame;  // in _PyCFrame: the innermost frame; -1: there is no _PyCFrame
+  std::ptrdiff_t cframe_frame;  // in _PyCFrame: the innermost frame; -1 if there is no _PyCFrame
   std::size_t frame_code, frame_previous, frame_instruction;
-  std::ptrdiff_t frame_owner;  // -1: frames have none
+  std::ptrdiff_t frame_owner;  // -1 if frames have none
   bool instruction_is_index;   // f_lasti (an index) instead of a pointer into the bytecode
   int index_scale;             // bytes per unit of f_lasti
-  std::size_t code_bytecode;   // only where the instruction is a pointer
+  std::size_t code_bytecode;   // only if the instruction is a pointer
   std::size_t code_file, code_name, code_first_line, code_line_table;
   std::size_t ascii_header, compact_header;  // sizes of PyASCIIObject and PyCompactUnicodeObject
-  std::ptrdiff_t code_version;               // a number that no other code object ever has (3.12 on); -1: there is none
+  std::ptrdiff_t code_version;               // unique among all code objects (since 3.12); -1 if none
 };
 
-// From this owner on: a shim frame without code of its own, of the C stack (3.12, 3.13) or the interpreter (3.14).
+// From this owner on, a frame is a shim without code, of the C stack (3.12, 3.13) or of the interpreter (3.14).
 inline constexpr unsigned char kFirstShimOwner = 3;
 inline constexpr unsigned char kLastOwner = 4;
 
-// 3.14 keeps marks in the low bits of a frame's pointer to its code; elsewhere they are clear.
+// 3.14 keeps marks in the low bits of a frame's pointer to its code. In other versions they are clear.
 inline constexpr std::uintptr_t kReferenceMarks = 7;
 
 inline constexpr PythonLayout kPythonLayouts[] = {
@@ -42,7 +42,7 @@ inline const std::byte* unmarked(const std::byte* reference) {
   return reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(reference) & ~kReferenceMarks);
 }
 
-// Where _PyRuntime begins with a table of the interpreter's own offsets (3.13 on): the parts of that table.
+// Since 3.13, _PyRuntime begins with a table of the interpreter's own offsets. These are the parts of that table.
 struct OffsetTable {
   int minor;
   std::size_t thread_state, frame, code;
@@ -50,11 +50,11 @@ struct OffsetTable {
 inline constexpr OffsetTable kOffsetTables[] = {{13, 152, 224, 272}, {14, 176, 248, 312}};
 inline constexpr char kOffsetCookie[] = "xdebugpy";
 
-// The same in all of them.
+// These are the same in all versions.
 inline constexpr std::size_t kObjectType = 8;
 inline constexpr std::size_t kIndexedBytecode =
-    48;                                         // where instructions are indices: the code object's bytes of bytecode
-inline constexpr std::size_t kObjectSize = 16;  // of what has a variable size; a code object counts two-byte units
+    48;                                         // if instructions are indices: the code object's bytes of bytecode
+inline constexpr std::size_t kObjectSize = 16;  // of an object of variable size; a code object counts two-byte units
 inline constexpr std::size_t kBytesSize = 16, kBytesHash = 24, kBytesData = 32;
 inline constexpr std::size_t kStringLength = 16, kStringState = 32;
 

@@ -1,35 +1,35 @@
-// Records that the recorder adds to the rings if races are looked for: work that the host saw finish, memory that is
-// allocated and freed, and the addresses that kernels are given. They are records as in operation.h, of kinds of their
-// own, with serial, kind, thread and ticks, and these fields:
+// Records that the recorder adds to the rings if it looks for races: work that the host saw finish, memory allocated
+// and freed, and the addresses passed to kernels. Their layout is as in operation.h, with kinds of their own. They use
+// serial, kind, thread and ticks, and these fields:
 //
-//    parameters       site: the kernel's function id; offsets, words: 4 words among the parameters of the kernel whose
-//                     record follows in the same ring, that may be addresses; 0: fewer; zeros: of the first 32 times
-//                     4 bytes of its parameters, a bit for each that are 0, the upper 4 of 8 with them
+//    parameters       site: the kernel's function id; offsets, words: 4 words that may be addresses, among the
+//                     parameters of the kernel whose record follows in the same ring; 0: fewer; zeros: a bit for each
+//                     of the first 32 4-byte units that is 0; the lower half of 8 aligned bytes only with the upper
 //    rows             of the copy or memset whose record follows: width, rows, pitches; argument and addresses are its
 //    host_saw_stream  stream: everything issued to it before has finished, by word 0 (Seen): a copy from word 1 to
 //                     word 2, or a memset of both, has returned
 //    host_saw_context word 0: index of the context
-//    stream_made      stream: its entry is this stream's from now on, its ticks are kCreated; word 0: handle,
+//    stream_made      stream: its entry belongs to this stream from now on, ticks are kCreated; word 0: handle,
 //                     word 1: uid of its context, word 2: flags as in stream.h
-//    event_made       word 0: CUevent: nothing is recorded in it; word 1: 1 if it is no event any more
+//    event_made       word 0: CUevent: nothing is recorded in it; word 1: 1 if it was destroyed
 //    memory_made      word 0: address, word 1: bytes, word 2: wire::allocation::Kind, word 3: index of its context;
-//                     stream: of stream-ordered ones
+//                     stream: for stream-ordered memory
 //    memory_freed     word 0: address, word 2: 1 if the call waits for all work of its context, whose index is word 1;
-//                     stream: of stream-ordered ones
+//                     stream: for stream-ordered memory
 //                     both have a site
-//    stranger_met     a call that is not followed may let all that follows wait for all that was issued before
+//    stranger_met     a call that the recorder does not follow may make all later work wait for all earlier work
 //    graph_made       word 0: CUgraphExec, word 1: number of nodes that follow, with their edges, in the same ring; 0:
-//                     what it does to memory is not known; word 2: GraphOrder, 0 of a graph that was changed: as
-//                     before; kGone alone: it is no executable graph any more
-//    graph_node       node, type: its index and CUgraphNodeType; site: its own; word 0: CUgraphExec; of copies and
-//                     memsets word 1: destination, word 2: source, word 3: bytes; of those of events word 1: CUevent.
+//                     its effect on memory is unknown; word 2: GraphOrder, 0 for a changed graph: as before;
+//                     kGone alone: the executable graph no longer exists
+//    graph_node       node, type: its index and CUgraphNodeType; site: its own; word 0: CUgraphExec; copies and
+//                     memsets: word 1 destination, word 2 source, word 3 bytes; event nodes: word 1 CUevent.
 //                     Its parameters or rows come before it. With word 0 = 0: a copy of the batch of copies whose record
-//                     follows in the same ring; source 0: not told; bytes 0: not known
-//    source_watched   word 0: number of the watch of the copy whose record follows in the same ring; from 1
+//                     follows in the same ring; source 0: not given; bytes 0: unknown
+//    source_watched   word 0: 1-based number of the watch of the copy whose record follows in the same ring
 //    source_changed   the source of that copy changed before the copy began; word 0: number of the watch; words 1 and 2:
-//                     address of the first byte that is known to have changed, and of the one after the last; word 3:
+//                     address of the first byte known to have changed, and of the byte after the last one; word 3:
 //                     number of bytes; offset 0: SourceChange
-//    graph_edges      word 0: CUgraphExec; words 1 to 3: from | to << 32, both 1 + the index of a node; 0: fewer
+//    graph_edges      word 0: CUgraphExec; words 1 to 3: from | to << 32, both 1 + the index of a node; 0: fewer edges
 #pragma once
 
 #include <cstdint>
@@ -39,12 +39,12 @@
 
 namespace cudadiag::wire::race {
 
-inline constexpr std::size_t kBody = 32;     // behind what all kinds have
+inline constexpr std::size_t kBody = 32;     // after the fields that all kinds have
 inline constexpr std::size_t kOffsets = 16;  // where operations have their ordinals
 
 inline constexpr std::size_t kWords = 4;
-inline constexpr std::size_t kMostParts = 256;  // of a batch of copies: others are not told
-inline constexpr std::size_t kMostWords = 32;   // that are told of one launch: with so many there may be more
+inline constexpr std::size_t kMostParts = 256;  // of a batch of copies; further parts are not recorded
+inline constexpr std::size_t kMostWords = 32;   // recorded for one launch; a launch with so many may have more
 inline constexpr Field<std::uint64_t, kBody> kWord0;
 inline constexpr Field<std::uint64_t, kBody + 8> kWord1;
 inline constexpr Field<std::uint64_t, kBody + 16> kWord2;
@@ -65,21 +65,21 @@ inline constexpr Field<std::uint32_t, kOffsets> kNode;
 inline constexpr Field<std::uint32_t, kOffsets + 4> kNodeType;
 inline constexpr std::uint32_t kInChild = 0x80000000;  // in kNodeType: the node lies in a child graph
 
-// Whether the host has seen it, by what is known of both places.
+// How the host knows that the work has finished. It depends on where both addresses lie.
 enum Seen : std::uint64_t {
   kAnyway,
   kUnlessOnDevices,
-  kIfOnHost,  // or if the driver does not know the destination; source 0: it is not on the host
+  kIfOnHost,  // or if the driver does not know the destination; source 0 means not on the host
 };
 
 enum SourceChange : std::uint16_t {
-  kWhileHeld = 1,  // after all that was ordered before the copy had finished
+  kWhileHeld = 1,  // after all work ordered before the copy had finished
   kSampled = 2,    // not all bytes of the source were compared
 };
 
-// Further order that a graph's nodes may cause.
+// Further ordering effects of a graph's nodes.
 enum GraphOrder : std::uint64_t {
-  kTells = 1,  // let others go on: events, host functions, words in memory, external semaphores
+  kTells = 1,  // release others: events, host functions, words in memory, external semaphores
   kWaits = 2,  // wait for others
   kGone = 4,
 };

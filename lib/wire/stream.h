@@ -1,8 +1,8 @@
 // Contexts, streams and their markers.
 //
-// A stream's entry i owns marker i: a 32-bit word in host memory to which the GPU writes ordinals, in
-// stream order, behind operations ("everything up to this ordinal is finished"). Handles are reused by
-// the driver, so an entry is one life of one stream, and only its index identifies it.
+// Entry i of `streams` owns marker i: a 32-bit word in host memory. The GPU writes ordinals to it in stream order,
+// after operations ("everything up to this ordinal has finished"). The driver reuses handles, so an entry describes one
+// lifetime of one stream. Only its index identifies it.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ inline constexpr Field<std::uint32_t, 4> kUid;      // CUPTI's contextUid: never
 inline constexpr Field<std::uint64_t, 8> kHandle;   // CUcontext: reused after cudaDeviceReset
 inline constexpr Field<std::uint32_t, 16> kDevice;  // ordinal as the process counts them
 inline constexpr Field<std::uint32_t, 20> kMarkers;
-// Bit d: the context has access to what other contexts allocated on device d, of the first kPeerDevices. Without
-// kPeersKnown nothing is known.
+// Bit d: the context can access what other contexts allocated on device d, for the first kPeerDevices. Without
+// kPeersKnown, nothing is known.
 inline constexpr Field<std::uint64_t, 24> kPeers;
 inline constexpr std::uint32_t kPeerDevices = 63;
 inline constexpr std::uint64_t kPeersKnown = std::uint64_t{1} << kPeerDevices;
@@ -33,21 +33,21 @@ enum class State : std::uint32_t { free = 0, live = 1, destroyed = 2 };
 enum Flag : std::uint32_t {
   kLegacy = 1,       // the default stream that waits for all blocking streams
   kPerThread = 2,    // a per-thread default stream: kThreadTid says whose
-  kNonBlocking = 4,  // made not to wait for the legacy stream; not known if it was first met during a capture
+  kNonBlocking = 4,  // made not to wait for the legacy stream; unknown if first met during a capture
 };
 
 inline constexpr Field<std::uint32_t, 0> kState;
 inline constexpr Field<std::uint32_t, 4> kContext;    // index in `contexts`
 inline constexpr Field<std::uint64_t, 8> kHandle;     // CUstream as the program passes it
-inline constexpr Field<std::uint64_t, 16> kStreamId;  // cuStreamGetId, 0 where the driver has none
+inline constexpr Field<std::uint64_t, 16> kStreamId;  // cuStreamGetId; 0 if the driver does not have it
 inline constexpr Field<std::uint32_t, 24> kFlags;
 inline constexpr Field<std::uint32_t, 28> kThreadTid;
 inline constexpr Field<std::uint32_t, 32> kIssued;          // ordinal of the newest operation
-inline constexpr Field<std::uint32_t, 36> kInFlight;        // threads inside a call on this stream right now
-inline constexpr Field<std::uint64_t, 32> kIssuedInFlight;  // both, for whoever changes both at once
-inline constexpr Field<std::uint32_t, 40> kHostCompleted;   // the host waited: everything up to here is finished
+inline constexpr Field<std::uint32_t, 36> kInFlight;        // threads inside a call on this stream now
+inline constexpr Field<std::uint64_t, 32> kIssuedInFlight;  // both, for code that changes both at once
+inline constexpr Field<std::uint32_t, 40> kHostCompleted;   // the host waited: everything up to here has finished
 inline constexpr Field<std::uint32_t, 44> kMarkerIssued;    // ordinal in the newest marker queued
-inline constexpr Field<std::uint64_t, 48> kCreated;         // ticks: operations from before belong to an earlier life
+inline constexpr Field<std::uint64_t, 48> kCreated;         // ticks: earlier operations belong to an earlier lifetime
 
 }  // namespace cudadiag::wire::stream
 

@@ -1,6 +1,6 @@
-// Kernels that check the program's data, and raise a device-side assert where an index or a value is out of range:
-// by the words that such kernels of PyTorch and other frameworks bear in their (mangled) names. The recorder puts a
-// marker around each of their launches, and analysis suspects them first of an assert. A name proves nothing.
+// Kernels that check the program's data, and raise a device-side assert if an index or a value is out of range. They
+// are recognised by words in the (mangled) kernel names of PyTorch and other frameworks. The recorder puts markers
+// around their launches, and analysis suspects them first of an assert. A name proves nothing.
 #pragma once
 
 #include <string_view>

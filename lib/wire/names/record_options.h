@@ -1,10 +1,10 @@
-// The options of recording, as the launcher passes it to the recorder in one environment variable (environment.h): items
-// NAME=WORD, separated by commas.
+// The recording options that the launcher passes to the recorder in one environment variable (environment.h). They are
+// NAME=WORD items, separated by commas.
 //
 //    markers=sparse|dense|off   python=on|off   native=on|off   races=on   host_writes=off   watch=cupti|hooks
 //    once=on   nccl=on   save=MIB
 //
-// An item that is left out, or that a recorder of another version does not know, leaves the default.
+// An item that is missing, or that a recorder of another version does not support, keeps its default.
 #pragma once
 
 #include <charconv>
@@ -15,7 +15,7 @@
 namespace cudadiag::wire {
 
 enum class Markers { sparse, dense, off };
-// `automatic`: by CUPTI, and by hooks if that is not possible.
+// `automatic`: with CUPTI, or with hooks if CUPTI cannot be used.
 enum class WatchBy { automatic, cupti, hooks };
 
 struct RecordOptions {
@@ -23,11 +23,11 @@ struct RecordOptions {
   bool python_stacks = true;
   bool native_stacks = true;
   bool races = false;
-  bool host_writes = true;  // of `races`: the sources of copies are watched
+  bool host_writes = true;  // with `races`: watch the sources of copies
   WatchBy watch_by = WatchBy::automatic;
   bool once = false;        // this run writes a GPU core dump when it fails
   bool nccl = false;        // the recorder is NCCL's profiler plugin
-  unsigned save_limit = 0;  // MiB of memory to save with each launch that is waited for; 0: none is saved
+  unsigned save_limit = 0;  // MiB of memory to save with each launch that the recorder waits for; 0: save none
   bool operator==(const RecordOptions&) const = default;
 };
 
@@ -37,12 +37,12 @@ constexpr std::string_view word(Markers markers) {
   return markers == Markers::dense ? "dense" : markers == Markers::off ? "off" : "sparse";
 }
 
-// Empty: automatic.
+// Returns an empty word for `automatic`.
 constexpr std::string_view word(WatchBy way) {
   return way == WatchBy::cupti ? "cupti" : way == WatchBy::hooks ? "hooks" : "";
 }
 
-// Any other word is `automatic`.
+// Returns `automatic` for any other word.
 constexpr WatchBy watch_by(std::string_view word) {
   return word == "cupti" ? WatchBy::cupti : word == "hooks" ? WatchBy::hooks : WatchBy::automatic;
 }

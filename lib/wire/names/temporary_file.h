@@ -1,6 +1,6 @@
-// Files that a program makes for itself: their names have a part that is drawn anew in each run. Told by the path
-// alone, so that the recorder and the analysis of a session agree: below a folder `tmp`, wherever that lies; where else
-// TMPDIR may have pointed is not known.
+// Files that a program generates for itself: part of their names is drawn anew in each run. They are recognised by the
+// path alone, so that the recorder and the analysis of a session agree. They lie below a folder `tmp`, wherever that
+// is. Where else TMPDIR may have pointed is not known.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ inline constexpr std::size_t kDrawn = 8;
 
 constexpr bool is_drawn(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
 
-// Whether nobody gives a module of Python a name that begins so: generated code has the module of the class that it is
-// for, with its dots or `__main__`, or like PyTorch Geometric's the class, and says what it is.
+// Whether no author would give a Python module a name that begins so. The module name of generated code is that of the
+// class it serves, with dots or `__main__`. PyTorch Geometric uses the class name and a known ending instead.
 constexpr bool begins_as_generated(std::string_view name) {
   constexpr std::string_view kMain = "__main__", kEnds[] = {"_propagate_", "_edge_updater_"};
   if (name.starts_with(kMain)) return true;
@@ -26,9 +26,9 @@ constexpr bool begins_as_generated(std::string_view name) {
   return name.find('.') != name.npos && (name.back() == '_' || !is_drawn(name.back()));
 }
 
-// The position of the drawn characters in the name of a file or folder, before its last suffix; npos: there are none.
-// Eight characters may be a word of its author's, so they count only after tempfile's own `tmp`, and in the names of
-// generated code. Must not throw, which would bring the C++ runtime into the recorder.
+// The position of the drawn characters in a file or folder name, before its last suffix; npos if there are none. Eight
+// characters may also be an author's word, so they count only after tempfile's own `tmp`, and in names of generated
+// code. Must not throw: that would bring the C++ runtime into the recorder.
 constexpr std::size_t drawn_at(std::string_view name, bool is_folder) {
   const std::size_t dot = is_folder ? name.npos : name.rfind('.');
   const std::size_t end = dot == name.npos ? name.size() : dot;
@@ -41,7 +41,8 @@ constexpr std::size_t drawn_at(std::string_view name, bool is_folder) {
   return before == "tmp" || (!is_folder && begins_as_generated(before)) ? at : name.npos;
 }
 
-// Calls `visit(part)` for what of the path is the same in each run, in order. True: something of it is not.
+// Calls `visit(part)` for each part of the path that is the same in every run. Returns true if other parts
+// exist.
 template <typename Visit>
 constexpr bool visit_lasting(std::string_view path, Visit visit) {
   constexpr std::string_view kFolder = "/tmp/";
@@ -62,7 +63,7 @@ constexpr bool visit_lasting(std::string_view path, Visit visit) {
   return begin > 0;
 }
 
-// Whether the program made the file itself.
+// Whether the program generated the file itself.
 constexpr bool is_made_by_program(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   if (slash == path.npos || path.find("/tmp/") == path.npos) return false;

@@ -1,6 +1,6 @@
-// Why a process that initialised CUDA is not recorded, as far as its recorder can leave that somewhere: in the arena's
-// header (wire/arena.h), or, where no arena can be reached, as the name of an empty file in the session's folder, which
-// neither a limit on the size of files nor a full disk forbids:
+// Why a process that initialised CUDA is not recorded. The recorder stores it in the arena's header (wire/arena.h). If
+// it cannot reach an arena, it stores it as the name of an empty file in the session's folder. Neither a limit on the
+// size of files nor a full disk forbids an empty file:
 //
 //   4711-3-27.unrecorded     process 4711, What::file, errno 27
 #pragma once
@@ -11,16 +11,16 @@ namespace cudadiag::wire::unrecorded {
 
 enum class What : std::uint32_t {
   nothing = 0,
-  address_space = 1,  // RLIMIT_AS leaves the program too little beside the recording
-  memory = 2,         // what the recording needs could not be mapped
-  file = 3,           // no arena in reach, and no file in the session's folder
-  start = 4,          // the process's forks or its threads' ends could not be followed
-  data = 5,           // RLIMIT_DATA leaves the program too little beside the recorder's tables
+  address_space = 1,  // RLIMIT_AS leaves the program too little space next to the recording
+  memory = 2,         // the memory that the recording needs could not be mapped
+  file = 3,           // no arena in reach, and no file could be created in the session's folder
+  start = 4,          // the recorder could not follow the process's forks or its threads' ends
+  data = 5,           // RLIMIT_DATA leaves the program too little space next to the recorder's tables
 };
 
 inline constexpr const char* kExtension = ".unrecorded";
 
-// One word, so that a single store publishes it:
+// One 32-bit word, so that a single store publishes it:
 //
 //   31     16 15      0
 //   +--------+--------+

@@ -1,28 +1,28 @@
-// The values that the Python hook of a rerun takes in one process: lines in PID.values, beside its area.
+// The values that the Python hook of a rerun reads in one process: lines in PID.values, next to the process's area.
 //
-//    TID TICKS TEXT        TICKS of the clock of the operations; TEXT is a JSON object, by kind:
+//    TID TICKS TEXT        TICKS of the operations' clock; TEXT is a JSON object. Its kinds:
 //
 // {"kind":"operator", "file":F, "line":L, "operator":"aten::embedding", "arguments":[…]}
 //    The operator that the thread calls next. At lines whose operations race (values.h) it also has "overload",
-//    "schema", and "whole": true if it uses every element of its tensors; each argument has "bytes", and "written"
+//    "schema", and "whole": true if it uses every element of its tensors. Each argument then has "bytes", and "written"
 //    as the schema says. After such a call:
 // {"kind":"results", …as "operator"…}
 //    The operator's results.
 // {"kind":"untold", "arguments":[]}
-//    From here on calls are left out.
+//    From here on, no further calls are written.
 //
 // {"kind":"line", "file":F, "line":L, "arguments":[…]}
-//    The variables of the line that the thread comes to.
+//    The variables of the line that the thread reaches.
 //
 // {"kind":"forward", "node":"GatherBackward0", "number":N, "stacks":[[[F,L,FUNCTION],…],…]}
 //    The node of autograd's graph that the thread runs backwards from here on, and where it was made: frames, innermost
-//    first; then the frames of the node in whose run it was made, and so on. Its end is not written: the operation's
-//    record has the number too.
+//    first; then the frames of the node that ran when it was made, and so on. Its end is not written, since the
+//    operation's record contains the number too.
 //
 // {"kind":"started", "file":F, "line":L, "pool":false, "stacks":[…]}
-//    The thread's work at this line began elsewhere: the stack that called threading.Thread.start, or that gave the work
-//    to a pool of threads, then the stacks that started that one in turn, frames as above. It is written again when the
-//    thread of a pool comes there with other work.
+//    The thread's work at this line began elsewhere: the stack that called threading.Thread.start, or that gave the
+//    work to a thread pool. Then come the stacks that started that thread in turn, with frames as above. It is written
+//    again when the pool's thread reaches the line with other work.
 //
 // {"kind":"memory", "asked":N, "reserved":N, "allocated":N, "largest_free":N,
 //  "holders":[{"bytes":N,"count":N,"frames":[[F,L,FUNCTION],…]},…],
@@ -30,15 +30,15 @@
 //    PyTorch's allocator found no memory.
 //
 // {"kind":"watched", …}
-//    In PID.watched instead: as "line", with "visit": the number of this visit to the line in the process, "visits": the
-//    visits to each watched line so far, in the order of CUDADIAG_VALUES, and "milliseconds": the time spent reading.
-//    The first visit to a line is written even if there is nothing to read. A ring of kWatched lines of kWatchedLine
-//    bytes, filled with blanks.
+//    In PID.watched instead: as "line", with "visit": the number of this visit to the line in the process. "visits":
+//    the visits to each watched line so far, in the order of CUDADIAG_VALUES. "milliseconds": the time spent reading.
+//    The first visit to a line is written even if there is nothing to read. The file is a ring of kWatched lines of
+//    kWatchedLine bytes, filled up with blanks.
 //
-// In a run of `cudadiag nans` (lib/python/cudadiag_hook/bad_values/uses.py), TICKS of the monotonic clock:
+// In a run of `cudadiag nans` (lib/python/cudadiag_hook/bad_values/uses.py), with TICKS of the monotonic clock:
 //
 // {"kind":"checking", "torch":VERSION}
-//    From here on the process's operators are checked.
+//    From here on, the process's operators are checked.
 //
 // {"kind":"note", "text":T}
 //    A limit of the checks.
@@ -48,28 +48,28 @@
 //  "forward_certain":true, "backward_stack":[…], "module":"layers.0", "module_class":"Block", "dtype":"float32",
 //  "shape":[8,1], "index":[3,0], "bad":1, "elements":[{"name":"self","value":"0.0"},…], "arguments":[…],
 //  "infinite":{"operator":"aten::exp","stack":[…]}}
-//    The program has used a value that descends from operator number N, which made, was given ("passed") or got from
-//    elsewhere ("loaded", "uninitialised") elements that are not finite. "found": it lasts, and nothing is checked any
-//    more. A candidate holds unless {"state":"asked", "root":N} follows: the program asked whether it is finite. "asked
-//    last": the program asked shortly before its end, which counts if it ended badly. Unknown members are left out.
+//    The program has used a value that descends from operator number N. That operator made, was given ("passed") or got
+//    from elsewhere ("loaded", "uninitialised") elements that are not finite. "found": final, and checking ends.
+//    A candidate is valid unless {"state":"asked", "root":N} follows: the program asked whether it is finite. "asked
+//    last": the program asked shortly before its end; it counts if the run ended badly. Unknown members are left out.
 //
 // In a rerun that traces bad values (lib/python/cudadiag_hook/bad_values/origins.py), also "checking" and "note":
 //
 // {"kind":"origin", "operator":"aten::embedding", "argument":"indices", "index":[33], "value":511, "certain":true,
 //  "stack":[…], "origin":[{"role":"made","operator":"aten::remainder.Scalar","value":511,"stack":[…],
 //  "batch":N,"sample":N},…]}
-//    The operator was given an element outside of its bound. "origin": where that element came from, then what carried
-//    it; empty: it is not known. "value" of a step: the element has it from there on.
+//    An argument of the operator had an element outside of its bound. "origin": where that element came from, then what
+//    passed it on; empty if unknown. "value" of a step: the element's value from there on.
 //
 // In a run of `cudadiag races --tensors` (lib/python/cudadiag_hook/races/tensor_races.py), also "checking" and "note":
 //
 // {"kind":"race", "first":{"operator":"aten::add_.Tensor","parameter":"self","name":"head","view":false,"written":true,
 //  "dtype":…,"device":…,"shape":…,"strides":…,"pointer":N,"bytes":N,"stream":N,"on_host":false,"stack":[…]},
 //  "second":{…}, "waited_before":false, "begin":N, "end":N, "bytes":N}
-//    Two operators use the same bytes, and nothing orders them: so many from begin to end.
+//    Two operators use the same bytes, and nothing orders them: the "bytes" bytes from "begin" to "end".
 //
-// The file is named as CPython names it. Members of an argument are those of diagnose::Argument; unknown ones are left
-// out.
+// The file is named with the process id that CPython reports. An argument has the members of diagnose::Argument,
+// without unknown ones.
 #pragma once
 
 #include <cstddef>
@@ -77,7 +77,7 @@
 namespace cudadiag::wire::delivery {
 
 inline constexpr const char* kSuffix = ".values";
-// A folder with the failing call: call.json, inputs.safetensors (lib/python/cudadiag_hook/suspect_lines/inputs.py).
+// A folder with the failing call: call.json and inputs.safetensors (lib/python/cudadiag_hook/suspect_lines/inputs.py).
 inline constexpr const char* kInputsSuffix = ".inputs";
 inline constexpr const char* kWatchedSuffix = ".watched";
 inline constexpr std::size_t kWatched = 64, kWatchedLine = 4096;

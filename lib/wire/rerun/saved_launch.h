@@ -1,12 +1,12 @@
-// The description of a kernel launch that a rerun saved before it was issued: the file `description` in the folder
-// `launch-PID` of its pass, beside `image` and `memory-N`. A header, then records:
+// The description of a kernel launch that a rerun saved before the launch was issued. It is the file `description` in
+// the folder `launch-PID` of its pass, next to `image` and `memory-N`. It is a header, then records:
 //
 //    0           8         12       16                    0        4        8                  8 + length, rounded up to 8
 //    +-----------+---------+--------+                     +--------+--------+------------------+
 //    | magic     | version | 0      |                     | kind   | length | payload          |
 //    +-----------+---------+--------+                     +--------+--------+------------------+
 //
-// `failed` is the last one: without it the launch did not fail, or its process died before it could say so.
+// `failed` is the last record. Without it, the launch did not fail, or its process died before it could report that.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@
 
 namespace cudadiag::wire::saved_launch {
 
-inline constexpr const char* kFolderPrefix = "launch-";  // and the process id
+inline constexpr const char* kFolderPrefix = "launch-";  // followed by the process id
 inline constexpr const char* kDescription = "description";
 inline constexpr const char* kImage = "image";
-inline constexpr const char* kMemoryPrefix = "memory-";  // and the number of the block
+inline constexpr const char* kMemoryPrefix = "memory-";  // followed by the block's number
 
 inline constexpr std::uint64_t kMagic = 0x48434e554c474443;  // "CDGLUNCH"
 inline constexpr std::uint32_t kVersion = 1;
@@ -52,40 +52,40 @@ enum class Image : std::uint32_t { cubin = 1, fatbin = 2, text = 3 };
 // The fields of a launch.
 inline constexpr Field<std::uint32_t, 0> kGrid;      // three
 inline constexpr Field<std::uint32_t, 12> kBlock;    // three
-inline constexpr Field<std::uint32_t, 24> kCluster;  // three; 0: none
+inline constexpr Field<std::uint32_t, 24> kCluster;  // three; 0 if none
 inline constexpr Field<std::uint32_t, 36> kSharedBytes;
 inline constexpr Field<std::uint32_t, 40> kLaunchFlags;
 inline constexpr Field<std::uint32_t, 44> kDevice;  // ordinal
 inline constexpr std::size_t kLaunchSize = 48;
 enum LaunchFlag : std::uint32_t { kCooperative = 1 };
 
-// A block of memory. Its contents, if some were saved, are `memory-NUMBER`, a sparse file.
+// A memory block. If some of its contents were saved, they are in `memory-NUMBER`, a sparse file.
 inline constexpr Field<std::uint64_t, 0> kAddress;
 inline constexpr Field<std::uint64_t, 8> kBytes;
 inline constexpr Field<std::uint64_t, 16> kSavedFrom;   // offset in the block
-inline constexpr Field<std::uint64_t, 24> kSavedBytes;  // 0: nothing was saved
+inline constexpr Field<std::uint64_t, 24> kSavedBytes;  // 0 if nothing was saved
 inline constexpr Field<std::uint32_t, 32> kNumber;
-inline constexpr Field<std::uint32_t, 36> kMemoryKind;  // wire::allocation::Kind; none: a global
+inline constexpr Field<std::uint32_t, 36> kMemoryKind;  // wire::allocation::Kind; none for a global
 inline constexpr Field<std::uint32_t, 40> kReach;       // Reach
 inline constexpr Field<std::uint32_t, 44> kUnsaved;     // Unsaved
 inline constexpr std::size_t kBlockSize = 48;
 
-// Who points to a block.
+// What points to a block.
 enum class Reach : std::uint32_t { nothing = 0, parameter = 1, memory = 2, module = 3 };
 
-// Why a block that something points to was not saved, or not all of it.
+// Why a block with a pointer to it was not saved, or only in part.
 enum class Unsaved : std::uint32_t {
   no = 0,
-  limit = 1,       // of --save-limit
+  limit = 1,       // the limit of --save-limit
   unreadable = 2,  // the driver did not copy it
   file = 3,        // its file could not be written
 };
 
-// The things that could not be saved at all.
+// What could not be saved at all.
 enum class Missing : std::uint32_t {
-  attribute = 1,    // of the launch, which names objects of its process; count: its id
-  allocations = 2,  // that the recorder lost; count
-  parameters = 3,   // the driver did not tell how large they are
+  attribute = 1,    // of the launch, referring to objects of its process; count: its id
+  allocations = 2,  // that the recorder dropped; count
+  parameters = 3,   // the driver did not report their sizes
   globals = 4,      // of a module whose image could not be read
   heap = 5,         // of malloc on the device; count: its limit in bytes
 };

@@ -1,6 +1,6 @@
-// A call site's identity across runs of one program: the same code, called the same way, on the same kernel's behalf.
-// The recorder computes keys in a rerun to know what to wait for, and analysis computes them from a recorded session;
-// what changes from run to run (addresses, ids, threads) is in none of them.
+// A call site's identity across runs of one program: the same code, called the same way, for the same kernel. In a
+// rerun, the recorder computes keys to find what to wait for. Analysis computes them from a recorded session. Keys
+// contain nothing that changes from run to run (addresses, ids, threads).
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@
 
 namespace cudadiag::wire::site_key {
 
-// 0 is no key.
+// 0 means no key.
 using Key = std::uint64_t;
 
 inline Key of_text(std::string_view text) { return hash_bytes(text.data(), text.size()) | 1; }
 
-// A file whose name is drawn anew in each run is told from others like it by how its code is laid out.
+// If a file's name is drawn anew in each run, the layout of its code distinguishes it from similar files.
 inline Key of_code(std::string_view file, std::string_view qualified_name, std::uint32_t first_line,
                    std::string_view line_table) {
   Key key = kHashSeed;
@@ -38,7 +38,7 @@ inline Key of_module(std::string_view path, std::span<const std::byte> build_id)
 class Stack {
  public:
   void add_python(Key code, std::uint32_t offset) { key_ = mix(mix(key_, code), offset); }
-  // `module` 0: code that belongs to no module; where it lies differs from run to run.
+  // `module` 0: the code belongs to no module, and its address differs from run to run.
   void add_native(Key module, std::uint64_t address) { key_ = mix(mix(key_, module), module == 0 ? 0 : address); }
   Key key() const { return key_ | 1; }
 
@@ -46,10 +46,10 @@ class Stack {
   Key key_ = kHashSeed;
 };
 
-// The key of the kernel alone, wherever it is launched.
+// The key of the kernel alone, independent of where it is launched.
 inline Key of_function(std::string_view mangled) { return mix(of_text(mangled), 'k') | 1; }
 
-// `python`, `native`, `function`: keys, or 0 where there is none.
+// `python`, `native`, `function`: keys, or 0 if there is none.
 inline Key of_site(operation::Kind kind, Key python, Key native, Key function) {
   return mix(mix(mix(mix(kHashSeed, static_cast<std::uint64_t>(kind)), python), native), function) | 1;
 }

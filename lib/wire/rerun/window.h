@@ -1,14 +1,14 @@
 // The operations that a rerun waits for, as text in one environment variable. Items are separated by commas:
 //
 //    all                    every operation
-//    KEY@FROM               operations of the sites or kernels with this key (16 hex digits, wire/rerun/site_key.h), each
-//                           site's from its FROM-th call on, in decimal
-//                           0: of a site without its native stack, inside the Python hook; all calls
+//    KEY@FROM               operations of the sites or kernels with this key (16 hex digits, wire/rerun/site_key.h),
+//                           from each site's FROM-th call on, in decimal
+//                           0: for a site without its native stack, inside the Python hook; all calls
 //    node=INDEX/COUNT/KEY@FROM
-//                           the kernel with this key (0: it has no name), node INDEX of a graph of COUNT nodes, from 1, is
-//                           saved before it runs; launches of graphs are waited for from the FROM-th call of their site on
-//    patience=MS            how long one operation may take before waiting is given up for good
-//    near=CALLS             so many calls before a site's first one that is waited for, the Python hook begins to look
+//                           the kernel with this key (0: no name), node INDEX of a graph of COUNT nodes, from 1, is
+//                           saved before it runs; launches of graphs are waited for from their site's FROM-th call on
+//    patience=MS            how long one operation may take before the rerun stops waiting altogether
+//    near=CALLS             how many calls before a site's first awaited call the Python hook becomes active
 #pragma once
 
 #include <charconv>
@@ -29,12 +29,12 @@ struct Node {
   std::uint32_t from;
 };
 
-// Calls `visit_key(key, from)`, `visit_node(node)`, `visit_all()`, `visit_patience(ms)` and `visit_near(calls)`; false
-// at the first item that is none of these.
+// Calls `visit_key(key, from)`, `visit_node(node)`, `visit_all()`, `visit_patience(ms)` and `visit_near(calls)`.
+// Returns false at the first item that is none of these.
 template <typename VisitKey, typename VisitNode, typename VisitAll, typename VisitPatience, typename VisitNear>
 bool parse(std::string_view text, VisitKey visit_key, VisitNode visit_node, VisitAll visit_all,
            VisitPatience visit_patience, VisitNear visit_near) {
-  // Not substr: what can throw would bring the C++ runtime into the recorder.
+  // Not substr: it can throw, and that would bring the C++ runtime into the recorder.
   const auto from = [](std::string_view whole, std::size_t at) {
     return at < whole.size() ? std::string_view(whole.data() + at, whole.size() - at) : std::string_view();
   };
@@ -42,7 +42,7 @@ bool parse(std::string_view text, VisitKey visit_key, VisitNode visit_node, Visi
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
     return error == std::errc() && end == digits.data() + digits.size() && !digits.empty();
   };
-  // Up to the character, which is left out of both parts.
+  // Returns the text up to the character `end`, which neither part contains.
   const auto part = [&](std::string_view& rest, char end) {
     const std::size_t at = rest.find(end);
     const std::string_view before(rest.data(), at == rest.npos ? rest.size() : at);
