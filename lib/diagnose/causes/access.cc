@@ -1,4 +1,4 @@
-// An access whose address is known: its relation to the memory that was meant.
+// Rules for accesses whose address is known: how the address relates to the intended memory.
 
 #include <string_view>
 #include <vector>

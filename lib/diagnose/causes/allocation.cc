@@ -1,4 +1,4 @@
-// Requests for memory that failed, and invalid frees.
+// Rules for failed requests for memory, and for invalid frees.
 
 #include "diagnose/causes/argument_facts.h"
 #include "diagnose/causes/families.h"

@@ -1,4 +1,4 @@
-// Devices that are not there, drivers and code that do not fit, processes that may not use CUDA.
+// Rules for missing devices, drivers and code that do not fit the GPU, and processes that may not use CUDA.
 
 #include <fmt/core.h>
 
@@ -29,7 +29,7 @@ bool refused(const Symptoms& symptoms, Facts& facts) {
   return !symptoms.asynchronous;
 }
 
-// Calls that take nothing but the number.
+// These calls take only a device number.
 bool chooses_device(const Symptoms& symptoms, Facts& facts) {
   return refused(symptoms, facts) && (symptoms.call == "cudaSetDevice" || symptoms.call == "cuDeviceGet");
 }
@@ -57,7 +57,7 @@ constexpr std::string_view kCompatibility = "https://docs.nvidia.com/deploy/cuda
 
 const std::vector<Rule>& device_rules() {
   static const std::vector<Rule> rules = {
-      // An existing device is also refused if it cannot page managed memory.
+      // These calls also refuse an existing device that cannot page managed memory.
       {.id = "invalid-device",
        .sure = Sure::often,
        .codes = {101},

@@ -1,5 +1,5 @@
-// Why an operation failed, in the terms of the program and its framework: a table of rules, asked in order, the first
-// that fits wins. Wrong is worse than none: what no rule fits has no cause.
+// Explains why an operation failed, in the terms of the program and its framework. A table of rules is tried in order,
+// and the first match wins. A wrong cause is worse than none: if no rule matches, there is no cause.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The table, a family of causes a file. A family precedes another if both can match and it knows more.
+// The table of causes, one file for each family. If two families can match, the more specific one comes first.
 #pragma once
 
 #include <vector>
@@ -20,6 +20,6 @@ const std::vector<Rule>& stream_rules();
 const std::vector<Rule>& device_rules();
 const std::vector<Rule>& hardware_rules();
 const std::vector<Rule>& kernel_rules();
-const std::vector<Rule>& hang_rules();  // of hangs alone, and they have no other
+const std::vector<Rule>& hang_rules();  // the only family tried for a hang, and for nothing else
 
 }  // namespace cudadiag::causes

@@ -1,4 +1,4 @@
-// Stream captures that were broken, each error in its own words, and graphs that no longer fit.
+// Rules for broken stream captures, one for each error code, and for graphs that cannot be updated.
 
 #include <cctype>
 
@@ -23,7 +23,7 @@ bool other_threads_capture(const Symptoms& symptoms, Facts& facts) {
   return refused_at_once(symptoms, facts) && symptoms.captured_by_other_thread;
 }
 
-// Python's own print(), not blueprint() or a method.
+// Matches Python's built-in print(), but neither blueprint() nor a method.
 bool prints(const Symptoms& symptoms) {
   constexpr std::string_view kPrint = "print(";
   const std::string_view source = symptoms.source;

@@ -1,4 +1,4 @@
-// Work on the GPU that does not end.
+// Rules for GPU work that does not end.
 
 #include <string>
 
@@ -62,7 +62,7 @@ bool peer_exchange(const Symptoms& symptoms, Facts& facts) {
 
 bool host_function(const Symptoms& symptoms, Facts&) { return symptoms.operation == Work::host_function; }
 
-// Adds the way to find out where the threads are, unless it has been tried.
+// Adds how to find out where the kernel's threads are, given what has been tried already.
 void add_way_to_threads(const Symptoms& symptoms, Facts& facts) {
   if (symptoms.line_in_dump) {
     facts.add("way", "the GPU core dump has it");

@@ -1,4 +1,4 @@
-// Causes outside the program: memory, links, the display's watchdog, other programs on the GPU.
+// Rules for causes outside the program: GPU memory, links, the display's watchdog, other programs on the GPU.
 
 #include "diagnose/causes/families.h"
 
@@ -41,7 +41,7 @@ const std::vector<Rule>& hardware_rules() {
                "or use a GPU without a limit ({cuda:cudaDevAttrKernelExecTimeout|"
                "CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT} is 0): those that drive a display have one"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"},
-      // Not 710: an assertion ends the program that made it alone (driver 580).
+      // 710 is left out: a failed assertion ends only the program that asserted (driver 580).
       {.id = "mps-client",
        .sure = Sure::often,
        .codes = {700, 714, 715, 716, 717, 718, 719},

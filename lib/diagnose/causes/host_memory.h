@@ -1,12 +1,12 @@
-// Addresses of the host that cannot be memory of a GPU.
+// Host addresses that cannot be GPU memory.
 #pragma once
 
 #include <cstdint>
 
 namespace cudadiag::causes {
 
-// Where Linux on x86-64 puts the heap of a program, and the stack of its first thread: "heap", "stack"; null: elsewhere,
-// where the GPU may have memory too.
+// Returns "heap" or "stack" if Linux on x86-64 puts a program's heap or its first thread's stack at `address`. Returns
+// null for all other addresses, because the GPU may have memory there too.
 inline const char* host_memory_at(std::uint64_t address) {
   const std::uint64_t top = address >> 40;
   if (top == 0x55 || top == 0x56) return "heap";

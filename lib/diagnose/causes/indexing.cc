@@ -1,5 +1,5 @@
-// Indices and labels that are out of range. The texts of PyTorch's assertions are those of its CUDA kernels up to 2.11,
-// the older ones of THC and THCUNN included.
+// Rules for indices and labels out of range. The assertions are those of PyTorch's CUDA kernels up to 2.11, including
+// the older ones of THC and THCUNN.
 
 #include <algorithm>
 #include <cctype>
@@ -44,7 +44,7 @@ bool any_index(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// A composition is none.
+// Does not match "composition".
 bool names_positions(std::string_view text) {
   for (auto at = text.find("position"); at != text.npos; at = text.find("position", at + 1)) {
     if (at == 0 || std::islower(static_cast<unsigned char>(text[at - 1])) == 0) return true;
@@ -52,18 +52,18 @@ bool names_positions(std::string_view text) {
   return has_any(text, {"pos_emb", "pos_ids", "pos_id]", "wpe("});
 }
 
-// 0, 1, 2 … along the last dimension.
+// Whether the values can be 0, 1, 2 … along the last dimension.
 bool counts_up(const Argument& argument) {
   return argument.min && argument.max && !argument.shape.empty() && real(*argument.min) == 0 &&
          real(*argument.max) + 1 == static_cast<double>(argument.shape.back());
 }
 
-// A sum of calls may look up tokens and positions.
+// A sum of calls may look up both tokens and positions.
 bool adds_calls(std::string_view source) {
   return source.find('+') != source.npos && std::count(source.begin(), source.end(), '(') > 1;
 }
 
-// A line that looks up tokens too does not say which of them it was: the values do.
+// If a line also looks up tokens, its text does not show which lookup failed, but the values do.
 bool positions(const Symptoms& symptoms, Facts& facts) {
   const bool known = add_bad_index(symptoms, facts);
   if (known && names_positions(*facts.find("argument"))) return true;
@@ -82,7 +82,7 @@ bool one_hot(const Symptoms& symptoms, Facts& facts) {
   return any_index(symptoms, facts);
 }
 
-// Inductor asserts its indices: "index out of bounds: 0 <= tmp4 < 30522".
+// Inductor's code asserts its indices: "index out of bounds: 0 <= tmp4 < 30522".
 bool compiled_index(const Symptoms& symptoms, Facts& facts) {
   constexpr std::string_view kStart = "index out of bounds: 0 <= ", kLess = " < ";
   std::string_view text = symptoms.assertion;
@@ -97,13 +97,13 @@ bool compiled_index(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// index_put_ with accumulate=True has its indices checked by the kernel of torch._assert_async, without a message.
+// index_put_ with accumulate=True checks its indices in the kernel of torch._assert_async, which prints no message.
 bool checked_apart(const Symptoms& symptoms, Facts& facts) {
   return symptoms.assertion.empty() && has_any(symptoms.kernel, {"at::native::_assert_async_cuda_kernel"}) &&
          add_bad_index(symptoms, facts) && facts.find("value") != nullptr && facts.find("bound") != nullptr;
 }
 
-// If the kernel asserts nothing, indices that cannot be right are at least suspicious.
+// If the kernel asserts nothing, an index out of range is at least suspicious.
 bool unchecked_index(const Symptoms& symptoms, Facts& facts) {
   return symptoms.asynchronous && symptoms.assertion.empty() && add_bad_index(symptoms, facts) &&
          facts.find("value") != nullptr && facts.find("bound") != nullptr;

@@ -1,5 +1,5 @@
-// Known bugs of frameworks, one in a row, with the thread that describes it. Facts decide more than versions: a kernel
-// that got arguments it cannot handle was not fixed yet.
+// Known bugs of frameworks: one row each, with the thread on GitHub that describes it. Facts count for more than
+// versions: if a kernel got arguments that it cannot handle, this version still has the bug.
 
 #include <algorithm>
 #include <charconv>
@@ -13,13 +13,13 @@ namespace {
 constexpr std::uint32_t kMostGridYZ = 65535;
 
 struct KnownBug {
-  std::string_view package, last;  // last version that is known to have it; empty: any
+  std::string_view package, last;  // last version known to have it; empty means any
   std::string_view kernel;
   std::string_view what;
   std::string_view source;
 };
 
-// Launches whose grid grows with the input, into y or z.
+// Kernels whose grid grows with the input in y or z.
 constexpr KnownBug kGrids[] = {
     {"torch", "", "vectorized_gather_kernel", "indexing of very large rows",
      "https://github.com/pytorch/pytorch/issues/164048"},
@@ -29,7 +29,7 @@ constexpr KnownBug kGrids[] = {
      "https://github.com/pytorch/pytorch/issues/142228"},
 };
 
-// Offsets in 32 bits.
+// Kernels that compute offsets in 32 bits.
 constexpr KnownBug kOffsets[] = {
     {"torch", "2.12", "atomic_adaptive_average_gradinput", "the backward pass of adaptive_avg_pool2d",
      "https://github.com/pytorch/pytorch/pull/189082"},
@@ -44,7 +44,7 @@ int number(std::string_view& text) {
   return error == std::errc() ? value : 0;
 }
 
-// Major and minor version; text that is not a version counts as newer than all.
+// Compares major and minor version. Text that is not a version counts as newer than all versions.
 bool at_most(std::string_view version, std::string_view last) {
   if (version.empty() || version[0] < '0' || version[0] > '9') return false;
   const int major = number(version), last_major = number(last);

@@ -1,4 +1,4 @@
-// Launches that were refused: what the GPU or the kernel cannot take.
+// Rules for refused launches: shapes and sizes that the GPU or the kernel does not support.
 
 #include <fmt/core.h>
 
@@ -10,17 +10,17 @@
 namespace cudadiag::causes {
 namespace {
 
-// The limits that all GPUs of compute capability 3.0 to 12.x share.
+// The limits common to all GPUs of compute capability 3.0 to 12.x.
 constexpr std::uint64_t kThreads = 1024;
 constexpr Dim3 kMostBlock = {1024, 1024, 64}, kMostGrid = {2147483647, 65535, 65535};
 constexpr std::uint32_t kSharedByDefault = 48u << 10;
 constexpr std::uint32_t kSharedAtMost = 227u << 10;  // compute capability 9.0 and 10.0; others have less
-constexpr std::uint64_t kRegisters = 65536;          // of a multiprocessor, and so of a block
+constexpr std::uint64_t kRegisters = 65536;          // of a multiprocessor, and therefore of a block
 constexpr std::uint64_t kMostRegisters = 255;        // of a thread
 
 std::string dimensions(const Dim3& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); }
 
-// At most what 64 bits hold.
+// Saturates at the largest 64-bit number.
 std::uint64_t volume(const Dim3& d) {
   std::uint64_t product = std::uint64_t{d[0]} * d[1];
   return __builtin_mul_overflow(product, d[2], &product) ? std::numeric_limits<std::uint64_t>::max() : product;
@@ -72,7 +72,7 @@ bool too_many_registers(const Symptoms& symptoms, Facts& facts) {
   const std::uint64_t threads = volume(symptoms.block);
   if (!is_launch(symptoms) || threads == 0) return false;
   facts.add("registers", std::to_string(kRegisters / threads));
-  // A thread cannot have more than that, however few threads there are.
+  // No thread gets more than kMostRegisters, however few threads there are.
   return symptoms.shared_bytes <= kSharedByDefault && kRegisters / threads < kMostRegisters;
 }
 

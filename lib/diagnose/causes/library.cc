@@ -1,4 +1,4 @@
-// Failures inside of CUDA's libraries, whose own status names something else, and failures that a peer caused.
+// Rules for failures inside CUDA's libraries, whose status hides the CUDA error, and for failures that a peer caused.
 
 #include "diagnose/causes/argument_facts.h"
 #include "diagnose/causes/families.h"

@@ -1,4 +1,4 @@
-// Pointers that lead nowhere, offsets that overflow, addresses that are not aligned.
+// Rules for pointers to no live memory, offsets that overflow, and addresses that are not aligned.
 
 #include <fmt/core.h>
 
@@ -27,7 +27,7 @@ const Argument* add_first(const Symptoms& symptoms, Facts& facts, Is is) {
 
 bool is_freed(const Argument& argument) { return argument.allocation && argument.allocation->is_freed; }
 
-// A launch is refused for its configuration, and not for its pointers.
+// CUDA refuses a launch for its configuration, never for its pointers.
 bool points_into_freed(const Symptoms& symptoms, Facts& facts) {
   if (symptoms.launch && !symptoms.asynchronous) return false;
   const Argument* pointer = add_first(symptoms, facts, is_freed);
@@ -41,7 +41,7 @@ bool is_of_host(const Symptoms& symptoms, const Argument& argument) {
   return !symptoms.host_side.empty() && argument.name == symptoms.host_side;
 }
 
-// Whether no other pointer can have been used. A kernel can index past the end of any allocation, a copy cannot.
+// Whether only pointers into freed memory can be at fault. A kernel can index past any allocation, a copy cannot.
 bool only_freed(const Symptoms& symptoms, Facts& facts) {
   const bool copy = !symptoms.asynchronous || std::any_of(symptoms.arguments.begin(), symptoms.arguments.end(),
                                                           [](const Argument& argument) { return argument.bytes; });
@@ -58,7 +58,7 @@ bool freed_before_replay(const Symptoms& symptoms, Facts& facts) {
   return symptoms.in_graph && points_into_freed(symptoms, facts);
 }
 
-// By the address in the core dump of the run itself.
+// Uses the address in the core dump of the run itself.
 bool used_freed_in_replay(const Symptoms& symptoms, Facts& facts) {
   if (!symptoms.in_graph || !symptoms.access || symptoms.access->relation != Relation::freed) return false;
   const FailedAccess& access = *symptoms.access;
@@ -70,7 +70,7 @@ bool used_freed_in_replay(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// Without a failure this is all that can be said.
+// Without a failure, the pointer into freed memory is all that can be reported.
 bool only_freed_before_replay(const Symptoms& symptoms, Facts& facts) {
   if (!symptoms.in_graph || symptoms.pointer_in_doubt) return false;
   return symptoms.code == 0 ? points_into_freed(symptoms, facts) : only_freed(symptoms, facts);
@@ -102,8 +102,8 @@ bool wrong_way(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// Whether the kernel got only this one address. If it has others, an index into one of them may be the reason, and an
-// odd pointer may be one that it does not use: null by design, or the end of something.
+// Whether this is the only address that the kernel got. With others, an index into one of them may be the cause, and
+// the kernel may not use an odd pointer at all: it may be null by design, or the end of a range.
 bool is_only_address(const Symptoms& symptoms, const Argument& argument) {
   return std::ranges::none_of(symptoms.arguments, [&](const Argument& other) {
     return &other != &argument && (other.allocation || other.pointer.value_or(0) != 0);
@@ -133,7 +133,7 @@ bool of_another_gpu(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// Whether the kernel's name declares it as a pointer.
+// Whether the kernel's demangled name declares this parameter as a pointer.
 bool is_pointer_by_type(const Symptoms& symptoms, const Argument& argument) {
   const auto types = diagnose::parameter_types(symptoms.kernel);
   const std::uint32_t number = argument.parameter;
@@ -144,7 +144,7 @@ bool is_zero(const Argument& argument) {
   return argument.origin == session::ValueOrigin::kernel && argument.pointer == 0u;
 }
 
-// A refused allocation whose result nobody checked leaves a null pointer. Without one, null may be meant.
+// An unchecked allocation that failed leaves a null pointer. Without one, the null may be intended.
 bool may_be_blamed(const Symptoms& symptoms, const Argument& null) {
   return !symptoms.swallowed.empty() || is_only_address(symptoms, null);
 }
@@ -156,8 +156,8 @@ bool null_pointer(const Symptoms& symptoms, Facts& facts) {
          }) != nullptr;
 }
 
-// If a kernel's name has no types, eight bytes of zero may be a number. They may also be a pointer that is null by
-// design, such as Triton's scratch memory and the owners of Numba's arrays.
+// If a kernel's name lists no types, eight zero bytes may be a number. They may also be a pointer that is null by
+// design, such as Triton's scratch memory or the owner of a Numba array.
 bool zero_of_unknown_type(const Symptoms& symptoms, Facts& facts) {
   if (!symptoms.python.empty() || !diagnose::parameter_types(symptoms.kernel).empty()) return false;
   if (!symptoms.swallowed.empty()) facts.add("swallowed", symptoms.swallowed);

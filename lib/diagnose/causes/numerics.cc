@@ -1,4 +1,4 @@
-// Values that an operator does not take: NaN, infinity, numbers that are not probabilities.
+// Rules for values that an operator does not accept: NaN, infinity, numbers that are not probabilities.
 
 #include <limits>
 
@@ -25,7 +25,7 @@ bool zero_to_one(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// The message given to torch._assert_async is printed instead of a condition.
+// torch._assert_async prints its message instead of a condition.
 bool own_message(const Symptoms& symptoms, Facts& facts) {
   if (symptoms.device_function.find("_assert_async") == std::string::npos || symptoms.assertion.empty() ||
       symptoms.assertion.starts_with("input[0] != ")) {
@@ -60,7 +60,7 @@ const std::vector<Rule>& numerics_rules() {
                "(bfloat16 or float32 instead), a temperature of 0, rows that are masked entirely",
                "a softmax makes probabilities of logits; do_sample=False samples nothing"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.multinomial.html"},
-      // A NaN spoils the sum, too, which is what fails then.
+      // A NaN makes the sum NaN too, and then the assertion on the sum fails first.
       {.id = "bad-probabilities",
        .assertions = kSums,
        .when = has_spoilt_probabilities,

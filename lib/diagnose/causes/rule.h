@@ -1,4 +1,4 @@
-// One entry of the table of causes. A rule fires if its whole signature matches; empty members match anything.
+// One entry of the table of causes. A rule matches if all its conditions do; an empty member matches anything.
 #pragma once
 
 #include <cstddef>
@@ -14,50 +14,50 @@
 
 namespace cudadiag::causes {
 
-// The facts that a rule took from the symptoms, by the names that its text uses.
+// The facts that a rule took from the symptoms, under the names that its texts use.
 struct Facts {
   std::vector<std::pair<std::string, std::string>> values;
-  std::vector<std::size_t> proof;  // indices of the arguments that show it
+  std::vector<std::size_t> proof;  // indices of the arguments that prove the cause
 
   void add(std::string name, std::string value) { values.emplace_back(std::move(name), std::move(value)); }
   const std::string* find(std::string_view name) const;
 };
 
-// `often`: the text says "often" or "probably", and nothing rules out another cause.
+// `often`: another cause is possible, and the text says "often" or "probably".
 enum class Sure { certain, often };
 
 struct Rule {
-  std::string_view id{};  // several rules may share one: what is known of the same cause differs
+  std::string_view id{};  // several rules may share an id: they need different facts for the same cause
   Sure sure = Sure::certain;
   std::vector<std::uint32_t> codes{};
-  // Conditions of assertions in PyTorch's own kernels, whole, or parts of the message that they end in.
+  // Whole conditions of assertions in PyTorch's own kernels, or parts of the message that an assertion ends in.
   std::vector<std::string_view> assertions{};
-  // Parts of the names of PyTorch kernels with no other assertions than these: they stand in for a text that is not
-  // known, of code 710 alone unless there are no `assertions`.
+  // Parts of the names of PyTorch kernels that have no other assertions. They replace an assertion text that is not
+  // known: only for error 710, unless `assertions` is empty.
   std::vector<std::string_view> kernels{};
   std::vector<std::string_view> calls{};  // parts of the name of the refused call
-  // A further condition; adds the facts that the texts name.
+  // A further condition, which also adds the facts that the texts name.
   bool (*when)(const Symptoms&, Facts&) = nullptr;
-  // "{name}" is replaced by a fact. The first text that lacks none is the cause's; steps that lack one are left out. Steps
-  // and link are in the program's own words, as in_dialect() has them.
+  // "{name}" is replaced by a fact. The first text with all its facts becomes the cause; steps that lack a fact are
+  // left out. Steps and link may contain choices for in_dialect().
   std::vector<std::string_view> texts{};
   std::vector<std::string_view> fix{};
   std::string_view link{};
 };
 
-// `text` with its facts; nothing if one is missing.
+// Returns `text` with its facts filled in, or nullopt if one is missing.
 std::optional<std::string> filled(std::string_view text, const Facts& facts);
 
 // Chooses by dialect: "{cuda:cudaFree|cuMemFree}" becomes the part before the bar if the program uses the runtime, else
-// the part after it. "{python:…|…}" and "{torch:…|…}" are for programs that use these. Without a bar the other choice
-// is empty.
+// the part after it. "{python:…|…}" and "{torch:…|…}" do the same for programs that use Python or PyTorch. Without a
+// bar, the second choice is empty.
 std::string in_dialect(std::string_view text, const Dialect& dialect);
 
 bool fits(const Rule& rule, const Symptoms& symptoms, Facts& facts);
 
 bool has_any(std::string_view text, std::initializer_list<std::string_view> parts);
 
-// Kernels of NCCL, whose names have changed with its versions.
+// Whether this is a kernel of NCCL; the names differ between versions of NCCL.
 inline bool is_of_nccl(std::string_view kernel) { return has_any(kernel, {"ncclDevKernel", "ncclKernel", "ncclSym"}); }
 
 }  // namespace cudadiag::causes

@@ -1,4 +1,4 @@
-// Calls that go wrong because another one did, handles of the wrong device, missing waits, access between devices.
+// Rules for calls that fail because an earlier one failed, handles of the wrong device, missing waits, and peer access.
 
 #include "diagnose/causes/families.h"
 
