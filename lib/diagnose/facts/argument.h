@@ -1,4 +1,4 @@
-// One value that went into the failing operation, and the memory that it points to. Unknown parts are empty.
+// An argument of the failing operation, and the memory that it points to. Unknown parts are empty.
 #pragma once
 
 #include <cstdint>
@@ -12,43 +12,43 @@
 
 namespace cudadiag::diagnose {
 
-// A number as the program had it: integers stay exact.
+// A number as in the program; integers stay exact.
 using Number = std::variant<std::int64_t, double>;
 
-// Where a pointer pointed when the operation was issued.
+// The memory that a pointer pointed to when the operation was issued.
 struct PointedMemory {
   std::uint64_t address = 0, bytes = 0;
-  std::uint64_t offset = 0;  // of the pointer, from address; not less than bytes: past it
+  std::uint64_t offset = 0;  // of the pointer from `address`; past the end if not less than `bytes`
   std::optional<std::uint32_t> device;
-  bool out_of_reach = false;                 // of another device, to which the operation's device had no access
-  bool is_freed = false;                     // then `freed` says where
-  std::string owner;                         // "PyTorch's caching allocator", where it hands out parts; else empty
-  std::optional<Location> allocated, freed;  // nothing: not recorded
+  bool out_of_reach = false;                 // on another device, to which the operation's device has no access
+  bool is_freed = false;                     // freed before the operation; `freed` is the line
+  std::string owner;                         // "PyTorch's caching allocator" if it hands out parts of this; else empty
+  std::optional<Location> allocated, freed;  // nullopt if not recorded
 };
 
-// Taken in a rerun before the operation was issued, or from the record of a launch.
+// Captured in a rerun before the operation was issued, or taken from the record of a launch.
 struct Argument {
-  std::string name;  // of the operator's or kernel's parameter, or of the user's variable
+  std::string name;  // name of the operator's or kernel's parameter, or of the user's variable
   session::ValueOrigin origin = session::ValueOrigin::schema;
-  std::uint32_t parameter = 0;       // of a kernel: its number, from 1; 0: it is none
-  std::uint32_t parameter_byte = 0;  // where in that parameter
+  std::uint32_t parameter = 0;       // number of the kernel parameter, from 1; 0 if it is not one
+  std::uint32_t parameter_byte = 0;  // position in that parameter
   std::string dtype, device;
-  std::string value;  // as text, of a scalar or of a kernel's parameter that is not a pointer
+  std::string value;  // as text, for a scalar or a kernel parameter that is not a pointer
   std::vector<std::int64_t> shape, strides;
   std::optional<Number> min, max;
   std::optional<std::uint64_t> nan, inf;
-  // For indices into something with `bound` entries: how many are outside 0..bound-1, and the first of them.
+  // For indices into a dimension with `bound` entries: how many are outside 0..bound-1, and the first of them.
   std::optional<std::int64_t> bound;
   std::optional<std::uint64_t> outside;
   std::vector<std::int64_t> first_outside;  // its index
   std::optional<Number> first_value;
   std::optional<std::uint64_t> pointer;
-  std::optional<std::uint64_t> bytes;  // that a copy or memset touches from there on
+  std::optional<std::uint64_t> bytes;  // bytes that a copy or memset accesses from `pointer` on
   std::optional<PointedMemory> allocation;
 
-  // How far past the end of its live memory it points or reaches; 0: it does not.
+  // How many bytes it points or reaches past the end of its live memory; 0 if it does not.
   std::uint64_t past_end() const;
-  // A parameter that leads to freed memory, or past the end.
+  // Whether this is a kernel parameter that points to freed memory, or past the end.
   bool points_amiss() const {
     return origin == session::ValueOrigin::kernel && allocation && (allocation->is_freed || past_end() > 0);
   }

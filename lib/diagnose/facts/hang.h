@@ -1,4 +1,4 @@
-// The parties of a hang: what an operation waits for, and where the ranks of a job diverge.
+// Facts of a hang: what an operation waits for, and how the ranks of a job diverge.
 #pragma once
 
 #include "analyse/hangs/unfinished_work.h"
@@ -7,7 +7,7 @@ namespace cudadiag::diagnose {
 
 using WaitsFor = analyse::StreamWait::For;
 
-// `absence`: some ranks have not reached the collective. `none`: all have called the same number, in the same way.
+// `absence`: some ranks have not reached the collective. `none`: all ranks made the same calls in the same way.
 // `circle`: each rank waits for the next one.
 enum class RanksDifference { none, absence, line, kernel, blocks, circle };
 

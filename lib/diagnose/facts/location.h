@@ -1,4 +1,4 @@
-// A place in the user's program. The text of its line is in `source` once the report has read it.
+// A location in the user's program. `source` has the text of its line once the report has read it.
 #pragma once
 
 #include "symbolize/source_frame.h"
@@ -7,7 +7,7 @@ namespace cudadiag::diagnose {
 
 using symbolize::Location;
 
-// Both on one line, or in one function that has none.
+// Whether both are on the same line, or in the same function if the lines are unknown.
 bool same_line(const Location& a, const Location& b);
 
 inline bool is_known(const Location& location) { return !location.file.empty() || !location.function.empty(); }

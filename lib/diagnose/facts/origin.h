@@ -1,4 +1,4 @@
-// Where the bad value of an argument came from, as a rerun traced it.
+// The origin of an argument's bad value, traced in a rerun.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace cudadiag::diagnose {
 
-// A line on the way of the value to the failing operator.
+// A line through which the value passed on its way to the failing operator.
 struct OriginStep {
   session::DeliveredOrigin::Role role = session::DeliveredOrigin::Role::made;
   std::string op;                                 // "aten::remainder.Scalar", "DataLoader"
-  std::optional<Number> value{};                  // nothing: it was another one there, or that is not known
+  std::optional<Number> value{};                  // nullopt if the value was different there, or is unknown
   std::optional<std::int64_t> batch{}, sample{};  // of a data loader
   Location location{};
 };
 
 struct Origin {
-  std::vector<OriginStep> steps;                    // the origin first, then what carried the value; never empty
-  std::vector<std::int64_t> index;                  // of the element in the argument
-  analyse::Grade grade = analyse::Grade::inferred;  // proven: the value was seen as it was made, or came in
+  std::vector<OriginStep> steps;    // the origin first, then the lines that passed the value on; never empty
+  std::vector<std::int64_t> index;  // of the element in the argument
+  analyse::Grade grade = analyse::Grade::inferred;  // proven if the rerun saw the value when it was made or came in
 };
 
 }  // namespace cudadiag::diagnose

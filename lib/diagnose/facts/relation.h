@@ -1,4 +1,4 @@
-// The relation of an access's address to the memory that was meant.
+// The relation of an access's address to the intended memory.
 #pragma once
 
 #include <cstdint>

@@ -50,7 +50,7 @@ void drop_text(Finding& finding) {
   if (finding.source_changed()) finding.excerpt.clear();
 }
 
-// The file that is older than the source of the leading line, as the finding words it; empty if there is none.
+// For Finding::source_newer_than: what is older than the source of the leading line; empty if nothing is.
 std::string older_than_source(const Finding& finding, const session::ProcessRecord& record) {
   const Location& shown = finding.location.nearest();
   if (symbolize::written_since_start(shown.file, record)) return "the program had started";
@@ -64,8 +64,8 @@ std::string older_than_source(const Finding& finding, const session::ProcessReco
   return std::filesystem::path(frame->module).filename().string() + " had been built";
 }
 
-// The line of the same call in the rerun that failed at it, where it is another one of the same file; 0: it is not. A
-// node of a graph has its line elsewhere than the launch that failed, and a backward kernel in the forward pass.
+// The line of the same call in the rerun that failed at it, if it differs but is in the same file; else 0. Graph nodes
+// and backward kernels are skipped, because their lines are not those of the failed launch.
 int line_in_rerun(const Finding& finding, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer) {
   if (failure.again == nullptr || failure.again_process == nullptr || finding.backward) return 0;
   if (finding.location.line == 0) return 0;
@@ -86,8 +86,8 @@ std::optional<double> met_at(const analyse::Failure& failure) {
 
 std::optional<double> heard_until(const session::ProcessRecord& record) { return at(record, record.clock_last); }
 
-// A server whose clock is ahead can make a file look changed that was saved just before the run: then too little is
-// shown, but nothing wrong.
+// If a file server's clock is ahead, a file saved just before the run may seem changed. The report then shows less, but
+// nothing wrong.
 void drop_changed_sources(Finding& finding, const session::ProcessRecord& record, std::optional<double> met) {
   for_locations(finding, [&](Location& location) {
     const auto written = location.line > 0 && met ? symbolize::time_written(location.file) : std::nullopt;
@@ -100,7 +100,7 @@ void drop_changed_sources(Finding& finding, const session::ProcessRecord& record
 
 void compare_rerun_source(Finding& finding, const analyse::Failure& failure, const session::Session& session,
                           symbolize::Symbolizer& symbolizer) {
-  // A finding of a rerun has that one's lines.
+  // A finding from a rerun has the lines of that rerun.
   if (session::rerun_of(session, failure.process) != nullptr) return;
   const std::string& file = finding.location.file;
   const auto name_of = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };

@@ -1,5 +1,5 @@
-// Source files that were written after the failure: their text now is not the text that ran. It is neither shown nor
-// used in reasoning.
+// Handles source files that were written after the failure. Their present text is not the text that ran, so it is
+// neither shown nor used as evidence.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace cudadiag::diagnose {
 
-// When the failure was noticed, in seconds since the epoch: all code in its stacks was loaded by then. Nothing: the
-// process's clock is not known.
+// When the failure was noticed, in seconds since the epoch: all code in its stacks was loaded by then. Returns nullopt
+// if the process's clock is unknown.
 std::optional<double> met_at(const analyse::Failure& failure);
 // The time of the process's latest record.
 std::optional<double> heard_until(const session::ProcessRecord& record);
@@ -19,11 +19,12 @@ std::optional<double> heard_until(const session::ProcessRecord& record);
 // Removes the text of the finding's lines if their file was written after `met`.
 void drop_changed_sources(Finding& finding, const session::ProcessRecord& record, std::optional<double> met);
 
-// For the failure's own finding: says in `because` that a rerun ran another text than the first run, if it did.
+// Adds to `because` that a rerun ran a different version of the source than the first run, if it did. `finding` must be
+// the finding of `failure`.
 void compare_rerun_source(Finding& finding, const analyse::Failure& failure, const session::Session& session,
                           symbolize::Symbolizer& symbolizer);
 
-// Shown instead of the text of the finding's line, if that was removed; else empty.
+// The text to show instead of the finding's line if that was removed; else empty.
 std::string changed_source_text(const Finding& finding);
 
 void note_changed_sources(Diagnosis& report);

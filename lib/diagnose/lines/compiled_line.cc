@@ -45,7 +45,7 @@ std::vector<std::string> listed(std::string_view text) {
   return out;
 }
 
-// "x" of "x_1": names are told apart by numbers.
+// "x" for "x_1": Inductor numbers equal names.
 std::string_view without_number(std::string_view name) {
   const std::size_t last = name.find_last_not_of("0123456789");
   const bool numbered = last != name.npos && last > 0 && last + 1 < name.size() && name[last] == '_';
@@ -70,7 +70,7 @@ void read_comment(std::string_view comment, GeneratedKernel& kernel) {
   kernel.line = another ? -1 : line;
 }
 
-// The name of what a line calls: "triton_poi_fused_0" of "triton_poi_fused_0.run(arg0_1, buf0, 8, stream=stream0)".
+// The name that a line calls: "triton_poi_fused_0" for "triton_poi_fused_0.run(arg0_1, buf0, 8, stream=stream0)".
 std::string_view called_at(std::string_view line) {
   const std::string_view text = trim(line);
   const auto end = std::find_if_not(text.begin(), text.end(), is_name);
@@ -104,13 +104,13 @@ GeneratedKernel kernel_at(std::string_view generated, int line) {
   const std::vector<std::string_view> lines = lines_of(generated);
   if (line < 1 || static_cast<std::size_t>(line) > lines.size()) return kernel;
   const std::size_t at = static_cast<std::size_t>(line) - 1;
-  // Above the launch, but below the one before it.
+  // Read the comments between the previous launch and this one.
   for (std::size_t above = at; above > 0 && at - above < kMostLinesAbove && !launches(lines[above - 1]); --above) {
     const std::string_view text = trim(lines[above - 1]);
     if (text.starts_with("def ") || text.starts_with("class ")) break;
     if (text.starts_with("#")) read_comment(text, kernel);
   }
-  // Above the kernel's own text.
+  // Read the comments above the kernel's definition.
   const std::string_view name = called_at(lines[at]);
   const std::string begin = std::string(name) + " = async_compile.";
   const auto own = std::find_if(lines.begin(), lines.end(), [&](auto each) { return each.starts_with(begin); });
@@ -143,8 +143,8 @@ bool indexes(const SourceNode& node) {
 
 std::size_t indentation(std::string_view line) { return line.find_first_not_of(" \t"); }
 
-// The lines of a function that begins at `first`, and its decorators, from 1: to the line before the next that is not
-// indented further than its `def`.
+// The lines of the body of a function whose decorators or `def` begin at line `first` (from 1). The body ends before
+// the next line that is not indented further than `def`.
 std::pair<std::size_t, std::size_t> body(const std::vector<std::string_view>& lines, int first) {
   std::size_t at = first < 1 ? lines.size() : static_cast<std::size_t>(first) - 1;
   while (at < lines.size() && !trim(lines[at]).starts_with("def ") && !trim(lines[at]).starts_with("async def ")) {
@@ -153,7 +153,7 @@ std::pair<std::size_t, std::size_t> body(const std::vector<std::string_view>& li
   }
   if (at >= lines.size()) return {0, 0};
   const std::size_t depth = indentation(lines[at]);
-  // Its parameters may go on to further lines.
+  // The parameters may span several lines.
   std::size_t begin = at + 1;
   while (begin < lines.size() && !trim(lines[begin - 1]).ends_with(":")) ++begin;
   std::size_t end = begin;
@@ -161,11 +161,11 @@ std::pair<std::size_t, std::size_t> body(const std::vector<std::string_view>& li
   return {begin, end};
 }
 
-// The part of a statement in front of its "=", "+=" and the like; empty: it has none.
+// The part of a statement before "=" or an augmented assignment such as "+="; empty if it assigns nothing.
 std::string_view assigned_part(std::string_view line) {
   for (std::size_t at = line.find('='); at != line.npos && at > 0; at = line.find('=', at + 1)) {
     if (line.find_first_of("([{") < at) {
-      // "a, (b, c) = f()" is rare; a call's arguments by name are not.
+      // This "=" belongs to a keyword argument; "a, (b, c) = f()" is rare.
       return "";
     }
     if (at + 1 < line.size() && line[at + 1] == '=') return "";
@@ -191,7 +191,7 @@ bool calls(std::string_view line, std::string_view name) {
   return false;
 }
 
-// "table[rows]": a name, or what a call or another index gave, with an index.
+// Whether the line indexes a name, or the result of a call or of another index: "table[rows]".
 bool has_index(std::string_view line) {
   for (std::size_t at = line.find('['); at != line.npos; at = line.find('[', at + 1)) {
     if (at > 0 && (is_name(line[at - 1]) || line[at - 1] == ')' || line[at - 1] == ']')) return true;
@@ -212,7 +212,7 @@ std::vector<std::size_t> lines_of_node(const std::vector<std::string_view>& line
   const std::string_view base = without_number(node.name);
   auto found = that([&](std::string_view code) { return assigns(code, node.name) || assigns(code, base); });
   if (found.size() > 1) {
-    // Those of several that call the operator by its name.
+    // If several lines assign the name, keep those that call the operator.
     std::erase_if(found, [&](std::size_t at) {
       return std::none_of(node.operators.begin(), node.operators.end(),
                           [&](const std::string& each) { return calls(lines[at], each); });
@@ -253,7 +253,7 @@ std::optional<Location> line_inside(const Finding& finding, const session::Code&
   const auto launch = std::find_if(frames.begin(), frames.end(), [](const symbolize::PythonFrame& frame) {
     return session::is_generated(frame.file) && frame.function.find("call") != std::string::npos;
   });
-  // A report on somebody else's session reads no sources.
+  // In a report on somebody else's session, source_excerpt() reads no sources.
   const int first = static_cast<int>(function.first_line);
   if (launch == frames.end() || symbolize::source_excerpt(function.file, first, 0).empty()) return std::nullopt;
   const auto generated = session::read_named_file(launch->file, kMostText);

@@ -34,7 +34,7 @@ std::string letters(std::string_view name) {
   return out;
 }
 
-// The operator whose autograd code the stack goes through: "index_Tensor".
+// The operators whose autograd code is on the stack: "index_Tensor".
 std::vector<std::string_view> operators_on(const SourceStack& stack) {
   constexpr std::string_view kPlace = "VariableType::(anonymous namespace)::";
   std::vector<std::string_view> operators;
@@ -48,14 +48,14 @@ std::vector<std::string_view> operators_on(const SourceStack& stack) {
   return operators;
 }
 
-// "IndexBackward0" is made by index_Tensor, "NllLossBackward0" by nll_loss_forward.
+// index_Tensor makes "IndexBackward0", nll_loss_forward makes "NllLossBackward0".
 bool makes(std::string_view operator_name, std::string_view node) {
   const std::string base = letters(node.substr(0, node.rfind("Backward")));
   return !base.empty() && letters(operator_name).starts_with(base);
 }
 
-// Nodes of operators that only make another view of the same memory: they launch nothing, so launches with their number
-// are another operator's.
+// Whether the node's operator only makes another view of the same memory. It launches nothing, so launches with the
+// node's number belong to another operator.
 bool launches_nothing(std::string_view node) {
   static constexpr std::string_view kViews[] = {
       "Alias",  "AsStrided", "Detach",     "Diagonal",  "Expand",         "Permute",    "ReshapeAlias",
@@ -79,7 +79,7 @@ class Search {
  public:
   Search(const Process& process, symbolize::Symbolizer& symbolizer) : process_(process), symbolizer_(symbolizer) {}
 
-  // Null: `because` says why.
+  // Returns nullopt if there is no line, with the reason in `because`.
   std::optional<symbolize::Location> forward(const Operation& operation, int depth, std::string& because) {
     const std::string node = analyse::node_name(process_.record, operation);
     const analyse::ForwardLaunches found = analyse::forward_launches(process_.record, operation);
@@ -108,7 +108,7 @@ class Search {
       if (std::any_of(operators.begin(), operators.end(), [&](auto name) { return makes(name, node); })) {
         return line_of(*claim, *site, stack, depth, because);
       }
-      // The last node that a thread made keeps its number through all of the backward pass.
+      // The number of the last node that a thread made stays current during the whole backward pass.
       if (analyse::runs_node(*claim) != analyse::runs_node(*claims.front())) continue;
       if (claim == claims.front()) {
         first = line_of(*claim, *site, stack, depth, because);
@@ -129,7 +129,7 @@ class Search {
   }
 
  private:
-  // Operations that ran the node itself backwards are left out.
+  // Leaves out operations that ran this node in the backward pass.
   static std::vector<const Operation*> first_of_each_site(const std::vector<const Operation*>& claims,
                                                           const Operation& operation) {
     std::vector<const Operation*> firsts;
@@ -148,7 +148,7 @@ class Search {
     return symbolizer_.true_line(stack, kernel == nullptr ? "" : *kernel);
   }
 
-  // A node made in a backward pass (create_graph) has the forward line of the node that was run then.
+  // A node made in a backward pass (create_graph) has the forward line of the node that was running then.
   std::optional<symbolize::Location> line_of(const Operation& claim, const session::Site& site,
                                              const SourceStack& stack, int depth, std::string& because) {
     const symbolize::TrueLine line = own_line(site, stack);
@@ -206,7 +206,7 @@ ForwardLine forward_line(const Process& process, const Operation& operation, con
 
 namespace {
 
-// The node that the thread was to run when it issued the operation; null: none, or another node.
+// The node that the thread was running when it issued the operation; null if none, or if it does not match.
 const session::Delivery* node_of(const Process& process, const Operation& operation) {
   const session::ProcessRecord& record = process.record;
   if (!analyse::has_forward(operation) || operation.thread >= record.threads.size()) return nullptr;

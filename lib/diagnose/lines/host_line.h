@@ -1,4 +1,4 @@
-// The line of the program that a process which stands still is at, if it was read from its memory.
+// The line at which a blocked process is, if cudadiag read its stacks from its memory.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace cudadiag::diagnose {
 
-// The main thread's, if that has given the GPU work. None: no stack was read, or it has no line of a file.
+// Prefers the main thread. Returns nullopt if no stack was read, or if the stack has no line.
 std::optional<Location> host_line(const session::Session& session, const session::Process& process,
                                   symbolize::Symbolizer& symbolizer);
 

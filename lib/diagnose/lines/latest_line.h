@@ -1,4 +1,4 @@
-// Where a process last worked.
+// The last operation of a process that has a line.
 #pragma once
 
 #include "session/session.h"
@@ -6,7 +6,7 @@
 
 namespace cudadiag::diagnose {
 
-// The newest operation of it that leads to a line; null: none of the latest does.
+// The newest operation with a known line; null if none of the latest operations has one.
 const session::Operation* latest_of_a_line(const session::Process& process, symbolize::Symbolizer& symbolizer);
 
 }  // namespace cudadiag::diagnose

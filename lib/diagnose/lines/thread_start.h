@@ -1,5 +1,5 @@
-// The user's line for a thread that runs only a library's code: the one that started the thread, or that gave the
-// work to a pool of threads. The rerun that confirmed the failure knows it.
+// The user's line for a thread that runs only library code: the line that started the thread, or that gave the work
+// to a pool of threads. The rerun that confirmed the failure recorded it.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace cudadiag::diagnose {
 
-// `line`, the failing operation's, becomes the one that started its thread. Nothing, and `line` stays: it is the user's
-// own, or the line of the start is not known, or that has no line of the user's either.
+// Replaces `line`, the failing operation's line, by the line that started its thread. Returns nullopt and keeps `line`
+// if it is the user's own, or if the start is unknown or has no line of the user's either.
 std::optional<ThreadStart> lead_to_start(symbolize::TrueLine& line, const analyse::Failure& failure,
                                          symbolize::Symbolizer& symbolizer);
 
