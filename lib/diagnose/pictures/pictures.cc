@@ -55,7 +55,7 @@ std::vector<FindingPictures> pictures_of(SessionState& state) {
   std::vector<FindingPictures> pictures(report.findings.size());
   for (std::size_t i = 0; i < pictures.size(); ++i) {
     add_quotations(pictures[i], report.findings[i]);
-    if (i >= failures.size()) continue;  // what follows the failures is not one of a call or an operation
+    if (i >= failures.size()) continue;  // later findings, such as races, have no failure
     pictures[i].timeline = timeline_of(*failures[i], state.symbolizer());
     pictures[i].memory = curve_of(*failures[i]);
   }

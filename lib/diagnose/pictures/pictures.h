@@ -1,5 +1,5 @@
-// The drawings and quotations of a page, which need more of a session than a Diagnosis holds. They are made when a page
-// is written, because they look up many call sites. Values only: nothing refers to the session.
+// The drawings and quotations of a page, which need more of a session than a Diagnosis contains. They are made when a
+// page is written, because they resolve many call sites. They hold values only, no references to the session.
 #pragma once
 
 #include <cstddef>
@@ -13,37 +13,37 @@
 
 namespace cudadiag::diagnose {
 
-// A line with its neighbours, as its file is now. Without lines: the file cannot be read, or was written since.
+// A line and its neighbours in the present file. `lines` is empty if the file cannot be read, or was written since.
 struct Quotation {
   Location at;
   std::vector<symbolize::SourceLine> lines;
 };
 
-// How far an operation got, as far as the first run's record shows.
+// How far an operation got, according to the first run's record.
 enum class Progress : std::uint8_t {
-  finished,   // by a marker, or because the host waited for it
-  failed,     // the finding's own
-  suspected,  // one of several that can be the finding's own
-  blocked,    // likewise, of a hang
-  not_run,    // after the finding's own, in its stream
+  finished,   // a marker shows it, or the host waited for it
+  failed,     // the finding's operation
+  suspected,  // one of several that may be the finding's operation
+  blocked,    // the same for a hang
+  not_run,    // after the finding's operation, on its stream
   not_known,
 };
 
 struct DrawnOperation {
-  std::size_t column = 0;  // in the order of issue over all streams of the timeline, from 0
+  std::size_t column = 0;  // order of issue over all streams of the timeline, from 0
   session::Work work = session::Work::call;
-  std::string kernel;  // demangled; empty: none, or not known
-  Location location;   // of the call that issued it; not known if that was not recorded
+  std::string kernel;  // demangled; empty if none or unknown
+  Location location;   // of the call that issued it, if recorded
   std::uint32_t ordinal = 0;
-  double seconds = 0;  // since the process began; 0: not known
+  double seconds = 0;  // since the process began; 0 if unknown
   Progress progress = Progress::not_known;
   bool marked = false;          // a completion marker was queued after it
-  bool marker_written = false;  // by the GPU
+  bool marker_written = false;  // the GPU has written that marker
 };
 
 struct DrawnStream {
   std::string name;
-  std::uint32_t earlier = 0, later = 0;  // operations of it that are not drawn
+  std::uint32_t earlier = 0, later = 0;  // numbers of its operations that are not drawn
   std::vector<DrawnOperation> operations;
 };
 
@@ -51,28 +51,28 @@ struct DrawnStream {
 struct Timeline {
   std::size_t columns = 0;
   std::vector<DrawnStream> streams;
-  std::size_t other_streams = 0;  // that are not drawn
+  std::size_t other_streams = 0;  // number of streams that are not drawn
 };
 
-// The memory that a process held, up to the call that ran out of it.
+// The memory that a process held over time, up to the call that ran out of memory.
 struct MemoryCurve {
   struct Point {
     double seconds = 0;       // since the process began
-    std::uint64_t bytes = 0;  // held from then on
+    std::uint64_t bytes = 0;  // held from that time on
   };
   std::vector<Point> points;
-  double end = 0;  // when the call failed
+  double end = 0;  // seconds at which the call failed
 };
 
 struct FindingPictures {
   std::optional<Quotation> own;     // of the true line
-  std::optional<Quotation> blamed;  // where the program noticed, if that is another line
-  std::vector<Quotation> accesses;  // of a race: the two, in the order of issue
+  std::optional<Quotation> blamed;  // of the line at which the program noticed, if that is another one
+  std::vector<Quotation> accesses;  // for a race: both accesses, in the order of issue
   std::optional<Timeline> timeline;
   std::optional<MemoryCurve> memory;
 };
 
-// One for each finding of the state's diagnosis, in its order.
+// Returns one entry for each finding of the state's diagnosis, in the same order.
 std::vector<FindingPictures> pictures_of(SessionState& state);
 
 }  // namespace cudadiag::diagnose

@@ -13,7 +13,7 @@ namespace {
 using analyse::StreamHistory;
 using session::Operation;
 
-// Operations that are drawn of a stream around the failure, and of other streams around their last finished one.
+// How many operations to draw on a stream around the failure, and on other streams around their last finished one.
 constexpr std::size_t kBefore = 3, kAfter = 3, kMostOfStream = 16, kOfOthers = 2;
 constexpr std::size_t kStreams = 6;
 
@@ -56,7 +56,7 @@ class TimelineBuilder {
                        [this](const Operation* each) { return is_candidate(*each); });
   }
 
-  // The one operation that failed is known, and not only its line.
+  // Whether the one operation that failed is known, and not only its line.
   bool single() const {
     return failure_.candidates.size() == 1 && failure_.unlisted == 0 && !failure_.call_not_known &&
            (failure_.grade == analyse::Grade::proven || failure_.grade == analyse::Grade::bracketed);
@@ -73,7 +73,7 @@ class TimelineBuilder {
     return single() && after ? Progress::not_run : Progress::not_known;
   }
 
-  // Half-open, in the history's operations.
+  // A half-open range of indices into the history's operations.
   std::pair<std::size_t, std::size_t> part_to_draw(const StreamHistory& history) const {
     const auto& all = history.operations;
     const auto candidate = [this](const Operation* each) { return is_candidate(*each); };
@@ -124,7 +124,7 @@ class TimelineBuilder {
     return result;
   }
 
-  // Columns follow the ticks, which `order_` has in the order in which the operations were drawn.
+  // Numbers the columns by time of issue. `order_` has the ticks of the operations in the order of drawing.
   void number_columns(Timeline& timeline) const {
     std::vector<std::size_t> by_time(order_.size()), column(order_.size());
     for (std::size_t i = 0; i < by_time.size(); ++i) by_time[i] = i;
@@ -157,7 +157,7 @@ class TimelineBuilder {
 std::optional<Timeline> timeline_of(const analyse::Failure& failure, symbolize::Symbolizer& symbolizer) {
   const bool of_operation = analyse::is_asynchronous(failure.kind) || failure.kind == analyse::Kind::hang;
   if (!of_operation || failure.candidates.empty()) return std::nullopt;
-  // The record is of a later time, when that operation may have ended.
+  // The record was read later than the stall, when the operation may have ended.
   if (failure.hang && failure.hang->stall != nullptr) return std::nullopt;
   return TimelineBuilder(failure, symbolizer).build();
 }

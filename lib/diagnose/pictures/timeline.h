@@ -1,4 +1,4 @@
-// The operations around a failure, stream by stream.
+// Collects the operations around a failure, stream by stream.
 #pragma once
 
 #include "analyse/analysis.h"
@@ -7,7 +7,7 @@
 
 namespace cudadiag::diagnose {
 
-// Nothing: the failure is not one of an operation on a stream, or its operation is not recorded.
+// Returns nullopt if no operation on a stream failed, or if the operation is not recorded.
 std::optional<Timeline> timeline_of(const analyse::Failure& failure, symbolize::Symbolizer& symbolizer);
 
 }  // namespace cudadiag::diagnose

@@ -36,7 +36,7 @@ class HostWriteBuilder {
   }
 
  private:
-  // The copy's line is the one that is known.
+  // The copy's line leads, because the line of the host's write is unknown.
   void accesses() {
     ResolvedAccess copy, write;
     copy.operation = from_.first.what;

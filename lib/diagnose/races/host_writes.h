@@ -1,4 +1,4 @@
-// The findings that copies are whose source the host changed before they had begun.
+// Adds findings for copies whose source the host changed before the copy had begun.
 #pragma once
 
 #include "diagnose/diagnosis.h"
@@ -6,7 +6,7 @@
 
 namespace cudadiag::diagnose {
 
-// One for each line of a copy. `resolve` as in operation_memory.h.
+// Adds one finding for each line of a copy. See operation_memory.h for `resolve`.
 void add_host_writes(Diagnosis& report, const session::Session& session, const ResolveSite& resolve);
 
 }  // namespace cudadiag::diagnose

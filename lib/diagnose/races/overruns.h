@@ -1,4 +1,4 @@
-// The findings that kernels are which use bytes outside of their memory, although nothing failed.
+// Adds findings for kernels that use bytes outside their memory although nothing failed.
 #pragma once
 
 #include "diagnose/diagnosis.h"
@@ -6,7 +6,7 @@
 
 namespace cudadiag::diagnose {
 
-// One for each line and kernel. `resolve` as in operation_memory.h.
+// Adds one finding for each line and kernel. See operation_memory.h for `resolve`.
 void add_overruns(Diagnosis& report, const session::Session& session, const ResolveSite& resolve);
 
 }  // namespace cudadiag::diagnose

@@ -19,7 +19,7 @@ bool holds(const DeliveredValue& value, std::uint64_t address) {
   return value.pointer && value.bytes && address >= *value.pointer && address - *value.pointer < *value.bytes;
 }
 
-// A value that is written comes before one that is read; one that begins there, before one that spans it.
+// Returns the value that contains `address`. Prefers a written value to a read one, then a value that begins there.
 const DeliveredValue* holder(const Delivery& delivery, std::uint64_t address) {
   const auto rank = [&](const DeliveredValue& value) {
     return std::pair(value.written == true, value.pointer == address);
@@ -31,14 +31,14 @@ const DeliveredValue* holder(const Delivery& delivery, std::uint64_t address) {
   return best;
 }
 
-// Schemas of PyTorch's own operators are reliable, except for the statistics that a normalisation updates.
+// Schemas of PyTorch's own operators are reliable, except for the running statistics that a normalisation updates.
 std::optional<bool> written(const Delivery& delivery, const DeliveredValue& value, const std::string& argument) {
   if (value.written == true) return true;
   const bool reliable = delivery.op.starts_with("aten::") && !argument.starts_with("running_");
   return value.written && reliable ? std::optional(false) : std::nullopt;
 }
 
-// Whether the elements fill the range from the first to the last, each byte of it once.
+// Whether the elements fill the range from the first to the last one, each byte exactly once.
 bool is_dense(const DeliveredValue& value) {
   if (value.shape.size() != value.strides.size() || value.shape.size() > 16) return false;
   std::vector<std::pair<std::int64_t, std::int64_t>> dimensions;
@@ -75,14 +75,14 @@ NamedAccess named(const Delivery& delivery, const DeliveredValue* value, std::ui
   tensor.device = value->device;
   tensor.shape = value->shape;
   tensor.strides = value->strides;
-  // Where it lay in the first run.
+  // Its address in the first run.
   tensor.begin = first_begin - (address - *value->pointer);
   tensor.end = tensor.begin + *value->bytes;
   access.whole = tensor.role != TensorRole::variable && delivery.whole && is_dense(*value) && tensor.end > tensor.begin;
   return access;
 }
 
-// The operator call in which the thread was then: between the hook's messages before and after it.
+// The operator call that the thread was in at `ticks`: between the hook's messages before and after the call.
 struct Call {
   const Delivery *before = nullptr, *behind = nullptr;
 };
@@ -124,7 +124,7 @@ bool RaceTensors::same_side(const session::RaceAccess& a, const Process& of_a, c
   const session::Site* site = by_id(of_b.record.sites, b.site);
   if (site == nullptr) return false;
   const auto key = keys(of_b).of_site(b.site);
-  // The Python hook issued it: it has no native stack there.
+  // In the rerun, the Python hook issued it, so the site has no native stack.
   return keys(of_a).of_site(a.site) == key || (site->native == 0 && keys(of_a).of_hooked_site(a.site) == key);
 }
 
@@ -168,8 +168,8 @@ NamedAccess RaceTensors::name(const session::RaceAccess& access, const Process& 
       return named(*call->before, nullptr, access.begin, first_begin);
     }
   }
-  // A call that was not reported, because it had nothing new, or nodes of a graph, which were captured before: all uses
-  // of the address there must be alike.
+  // The call was not reported, because it had nothing new, or it is a node of a graph that was captured earlier. All
+  // reported uses of the address at this line must then be alike.
   const auto alike = [](const NamedAccess& a, const NamedAccess& b) {
     return a.schema == b.schema && std::tie(a.tensor->argument, a.tensor->name, a.tensor->dtype, a.tensor->shape) ==
                                        std::tie(b.tensor->argument, b.tensor->name, b.tensor->dtype, b.tensor->shape);

@@ -1,5 +1,5 @@
-// Which operators and tensors race, from a rerun that looked for the same races and saw the operators of their lines
-// (wire/rerun/delivery.h).
+// Finds which operators and tensors race. The facts come from a rerun that searched for the same races and saw the
+// operators of their lines (wire/rerun/delivery.h).
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,25 @@
 
 namespace cudadiag::diagnose {
 
-// The known facts of one side. An empty operator: not one of PyTorch's; no tensor: memory of the operator's own.
+// The known facts of one side. `op` is empty if it is not an operator of PyTorch; `tensor` is nullopt if the memory
+// belongs to the operator.
 struct NamedAccess {
   std::string op, schema;
   std::optional<RaceTensor> tensor;
-  bool whole = false;  // every byte of the tensor's range is used
+  bool whole = false;  // the operator uses every byte of the tensor's range
 };
 
 class RaceTensors {
  public:
-  // `session` and `resolve` must outlive this.
+  // `session` and `resolve` must outlive this object.
   RaceTensors(const session::Session& session, const ResolveSite& resolve);
 
-  // Whether there was such a rerun, and why it was ended before its time; empty: it was not.
+  // Whether there was such a rerun, and why it was cut short; empty if it was not.
   bool made() const { return races_ != nullptr; }
   const std::string& cut_short() const { return cut_short_; }
 
-  // The same pair of sites and parameters there; each side empty if nothing is known of it. Nothing: the rerun did not
-  // show it.
+  // The same pair of sites and parameters in the rerun; an unknown side is empty. Returns nullopt if the rerun did not
+  // show the race.
   struct Pair {
     NamedAccess first, second;
   };

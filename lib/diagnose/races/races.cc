@@ -34,32 +34,32 @@ std::string verb(const ResolvedAccess& access) {
   return access.mode == RaceMode::read ? "is read" : "is written";
 }
 
-// A race, and what a rerun adds to it.
+// A race, and the facts that a rerun adds to it.
 struct Judged {
   session::Race race;
   NamedAccess first, second;
   bool first_by_schema = false, second_by_schema = false;
-  std::string rerun;                     // that it did not show it; empty: it did, or there was none
+  std::string rerun;                     // note that the rerun did not show the race; else empty
   std::optional<RaceOverlap> overlap{};  // of the two tensors
 
   bool by_schema() const { return first_by_schema || second_by_schema; }
 };
 
-// The operator's schema may decide if the kernel's code does not.
+// Lets the operator's schema decide if the kernel's code does not.
 bool judge(session::RaceAccess& access, const NamedAccess& name) {
   if (access.mode != RaceMode::unknown || !name.tensor || !name.tensor->written) return false;
   access.mode = *name.tensor->written ? RaceMode::write : RaceMode::read;
   return true;
 }
 
-// Nothing: not known of both.
+// Returns nullopt if the bytes of either tensor are unknown.
 std::optional<RaceOverlap> overlap_of(const NamedAccess& a, const NamedAccess& b) {
   if (!a.tensor || !b.tensor) return std::nullopt;
   const auto first = strided_bytes(*a.tensor), second = strided_bytes(*b.tensor);
   return first && second ? overlap(*first, *second) : std::nullopt;
 }
 
-// Two views of one memory that have no byte in common.
+// Whether the tensors are views of the same memory without a common byte.
 bool is_apart(const Judged& judged) { return judged.overlap && judged.overlap->bytes == 0; }
 
 Judged judged(const session::Race& race, const Process& process, RaceTensors& tensors) {
@@ -146,7 +146,7 @@ class RaceBuilder {
     return to;
   }
 
-  // The later one leads: it is where the wait is missing.
+  // The later access leads, because the wait is missing there.
   void lead() {
     const ResolvedAccess& later = finding_.race->accesses[1];
     finding_.location = later.location;
@@ -283,7 +283,7 @@ bool same_pair(const Finding& a, const Finding& b) {
          x[0].location.nearest().line > 0 && x[1].location.nearest().line > 0;
 }
 
-// Each pair of lines once; one whose tensors are known speaks for the others.
+// Adds each pair of lines once, and keeps the finding with the most known tensors.
 void add(std::vector<Finding>& found, Finding finding) {
   const auto same =
       std::find_if(found.begin(), found.end(), [&](const Finding& other) { return same_pair(finding, other); });
@@ -350,7 +350,7 @@ void add_races(Diagnosis& report, const session::Session& session, const Resolve
     const Process* process = process_of(session.processes, race.pid);
     if (process == nullptr || race.second.on_host) continue;
     const Judged now = judged(race, *process, tensors);
-    // The other races that it represents were not judged.
+    // A race that represents several is kept: the others were not judged.
     if (is_apart(now) && race.possible && !race.several) {
       ++apart;
     } else if (only_reads(now) && race.possible && !race.several) {

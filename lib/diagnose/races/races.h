@@ -1,4 +1,4 @@
-// The findings that races between streams are: one for each pair of lines.
+// Adds findings for races between streams, one for each pair of lines.
 #pragma once
 
 #include "diagnose/diagnosis.h"
@@ -6,10 +6,11 @@
 
 namespace cudadiag::diagnose {
 
-// The shared memory that could not be judged, and why; empty: none. `settled`: pairs that a rerun judged.
+// Reports how many pairs of kernels could not be judged, and why; empty if none. `settled` counts the pairs that a
+// rerun judged.
 std::string unjudged_text(const session::Races& races, std::uint64_t settled = 0);
 
-// `resolve` as in operation_memory.h.
+// See operation_memory.h for `resolve`.
 void add_races(Diagnosis& report, const session::Session& session, const ResolveSite& resolve);
 
 }  // namespace cudadiag::diagnose

@@ -8,7 +8,7 @@
 namespace cudadiag::diagnose {
 namespace {
 
-constexpr std::uint64_t kMostPieces = 1u << 20;  // of the tensor with fewer
+constexpr std::uint64_t kMostPieces = 1u << 20;  // of the tensor with fewer pieces
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
 constexpr std::size_t kMostDimensions = 16;
 
@@ -28,7 +28,7 @@ std::uint64_t pieces(const StridedBytes& bytes) {
   return count;
 }
 
-// How many of its bytes lie in [first, last). `depth`: only that many of its inner dimensions, from `begin` on.
+// How many of the bytes are in [first, last). Counts only the `depth` innermost dimensions, starting at `begin`.
 std::uint64_t count_in(const StridedBytes& bytes, std::uint64_t begin, std::size_t depth, std::uint64_t first,
                        std::uint64_t last) {
   if (depth == 0) {
@@ -41,15 +41,15 @@ std::uint64_t count_in(const StridedBytes& bytes, std::uint64_t begin, std::size
     span += (bytes.dimensions[i].count - 1) * bytes.dimensions[i].pitch;
     whole *= bytes.dimensions[i].count;
   }
-  // The parts lie side by side: those at the edges of the range may lie in it in part.
+  // The parts do not overlap. Parts at the edges of the range may be only partly inside.
   if (last <= begin) return 0;
   const std::uint64_t from = first > begin ? std::min((first - begin) / pitch, count) : 0;
-  const std::uint64_t to = std::min((last - begin - 1) / pitch + 1, count);  // behind the last one that begins in it
+  const std::uint64_t to = std::min((last - begin - 1) / pitch + 1, count);  // after the last part that begins inside
   std::uint64_t found = 0;
   for (std::uint64_t part = from; part < to; ++part) {
     const std::uint64_t at = begin + part * pitch;
     if (at >= first && at + span <= last) {
-      // As are all that follow, but the last one.
+      // All parts that follow are inside too, except perhaps the last one.
       const std::uint64_t inside = std::max(part + 1, to - 1) - part;
       found += inside * whole;
       part += inside - 1;
@@ -64,7 +64,7 @@ std::uint64_t count_in(const StridedBytes& bytes, std::uint64_t first, std::uint
   return count_in(bytes, bytes.begin, bytes.dimensions.size(), first, last);
 }
 
-// The first of its bytes in [first, last), where there is one, and the end of the last one.
+// first_in() returns the first of the bytes in [first, last), end_in() the end of the last one. There must be one.
 std::uint64_t first_in(const StridedBytes& bytes, std::uint64_t first, std::uint64_t last) {
   std::uint64_t none_before = first, one_before = last;
   while (one_before - none_before > 1) {
@@ -108,7 +108,7 @@ std::optional<StridedBytes> strided_bytes(const RaceTensor& tensor) {
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
     const std::int64_t count = tensor.shape[i], stride = tensor.strides[i];
     if (count < 1 || stride < 0) return std::nullopt;
-    if (count == 1 || stride == 0) continue;  // an expanded dimension has the same bytes again
+    if (count == 1 || stride == 0) continue;  // an expanded dimension repeats the same bytes
     const auto wide = static_cast<std::uint64_t>(count), pitch = static_cast<std::uint64_t>(stride) * element;
     if (wide > kMostBytes || pitch > kMostBytes / wide) return std::nullopt;
     bytes.dimensions.push_back({wide, pitch});
@@ -122,7 +122,7 @@ std::optional<StridedBytes> strided_bytes(const RaceTensor& tensor) {
     } else if (!merged.empty() && dimension.pitch == merged.back().pitch * merged.back().count) {
       merged.back().count *= dimension.count;
     } else {
-      // Windows that overlap, as unfold() makes them.
+      // Windows overlap, as those of unfold() do.
       if (dimension.pitch < StridedBytes{0, bytes.width, merged}.end()) return std::nullopt;
       merged.push_back(dimension);
     }

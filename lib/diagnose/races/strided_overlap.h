@@ -1,4 +1,4 @@
-// Which bytes two tensors have in common: not only their ranges, as two columns of one matrix share none.
+// Finds the bytes that two tensors share. Comparing ranges is not enough: two columns of a matrix share no byte.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace cudadiag::diagnose {
 
-// Elements of `width` bytes at begin + i0 * pitch0 + i1 * pitch1 + …; the dimensions from the innermost, merged where
-// they follow each other without a gap, so that `width` may be many elements.
+// Pieces of `width` bytes at begin + i0 * pitch0 + i1 * pitch1 + …, innermost dimension first. Dimensions without gaps
+// are merged, so `width` may cover many elements.
 struct StridedBytes {
   struct Dimension {
     std::uint64_t count = 1, pitch = 0;  // in bytes
@@ -19,13 +19,13 @@ struct StridedBytes {
   std::uint64_t begin = 0, width = 0;
   std::vector<Dimension> dimensions;
 
-  std::uint64_t end() const;  // of the last element
+  std::uint64_t end() const;  // end of the last element
 };
 
-// Nothing: the type, a shape or a stride is not known, or elements of the tensor lie on each other.
+// Returns nullopt if the type, shape or strides are unknown, or if elements of the tensor overlap.
 std::optional<StridedBytes> strided_bytes(const RaceTensor& tensor);
 
-// Nothing: there are too many pieces to compare. No bytes: they do not overlap.
+// Returns nullopt if there are too many pieces to compare. `bytes` is 0 if the tensors do not overlap.
 std::optional<RaceOverlap> overlap(const StridedBytes& a, const StridedBytes& b);
 
 }  // namespace cudadiag::diagnose

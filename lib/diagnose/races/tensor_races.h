@@ -1,4 +1,4 @@
-// Races that PyTorch's operators showed, in a run that followed them: a finding for each pair of lines.
+// Adds findings for races between tensors, from a run that followed PyTorch's operators: one for each pair of lines.
 #pragma once
 
 #include "diagnose/diagnosis.h"

@@ -12,10 +12,10 @@ namespace cudadiag::diagnose {
 namespace {
 
 struct Group {
-  std::string name;  // the program's; empty: it gave none
+  std::string name;  // from the program; empty if none
   std::int32_t size = 0;
   std::vector<RankName> ranks;
-  std::uint64_t made = 0;  // how many communicators the process of its first rank had made before
+  std::uint64_t made = 0;  // how many communicators the process of its first rank had made earlier
 };
 
 // "ranks 2 and 3", "ranks 0-5 and 2 more"

@@ -1,4 +1,4 @@
-// How groups of ranks, and ranks in them, are named in text: by the program's name of the group, else by its ranks.
+// Names groups of ranks, and ranks in them, for text. A group has the program's name for it, or else lists its ranks.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,18 @@ namespace cudadiag::diagnose {
 
 class GroupNames {
  public:
-  // `states`: all recorded ranks of the job.
+  // `states` are all recorded ranks of the job.
   explicit GroupNames(std::span<const analyse::RankState> states);
 
-  // "group tp1"; without a name "the group of ranks 2 and 3", or "group 2 of ranks 2 and 3" of several with these ranks.
+  // "group tp1". A group without a name is "the group of ranks 2 and 3", or "group 2 of ranks 2 and 3" if there are
+  // several.
   const std::string& group(std::uint64_t hash) const { return groups_.at(hash); }
-  // "rank 3": the job's name of a rank of the group.
+  // "rank 3": the name in the job of a rank of the group.
   std::string rank(std::uint64_t hash, std::int32_t rank) const;
 
  private:
   std::map<std::uint64_t, std::string> groups_;                          // by the communicator's hash
-  std::map<std::pair<std::uint64_t, std::int32_t>, std::string> ranks_;  // by that, and the rank in the group
+  std::map<std::pair<std::uint64_t, std::int32_t>, std::string> ranks_;  // by the hash, and the rank in the group
 };
 
 }  // namespace cudadiag::diagnose

@@ -148,7 +148,7 @@ class Resolution {
   }
 
  private:
-  // Ranks that run the same program call from the same line: its symbols are looked up once.
+  // Ranks of the same program call from the same line, so its symbols are resolved only once.
   Location location_of(std::size_t state, const RankState::Call& call) {
     if (call.line != 0) {
       const auto known = known_.find(call.line);
@@ -188,7 +188,7 @@ std::string names(const std::vector<const GroupRank*>& ranks) {
 
 using Texts = std::vector<std::pair<std::string, std::vector<const GroupRank*>>>;
 
-// Ranks by what they do, the most frequent first.
+// Groups ranks by what they do, most frequent first.
 template <typename Text>
 Texts by_text(const std::vector<const GroupRank*>& ranks, Text text) {
   Texts texts;

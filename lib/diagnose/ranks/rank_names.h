@@ -1,4 +1,4 @@
-// How several ranks are named in text.
+// Names several ranks in text.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,15 @@ struct RankName {
   std::uint32_t pid = 0;
 
   bool operator==(const RankName&) const = default;
-  // By rank, those without one last.
+  // Orders by rank; processes without a rank come last.
   bool operator<(const RankName& other) const {
     if (rank.has_value() != other.rank.has_value()) return rank.has_value();
     return rank != other.rank ? rank < other.rank : pid < other.pid;
   }
 };
 
-// "rank 0", "ranks 0, 2-5", "processes 4711 and 4712" of some that have no rank. By rank, those without one last.
+// "rank 0", "ranks 0, 2-5", or "processes 4711 and 4712" for processes without a rank, which come last. `ranks` must
+// be sorted.
 std::string names_of(const std::vector<RankName>& ranks);
 
 }  // namespace cudadiag::diagnose

@@ -43,7 +43,7 @@ std::string host_of(const session::Process& process) {
   return session::value_of(process.record, session::Property::host);
 }
 
-// Nothing: it did not end by itself before others of its host. Empty: it is not known how it ended.
+// How the process ended; empty if unknown. Returns nullopt unless it ended on its own before others of its host.
 std::optional<std::string> ended(const analyse::Ranks& ranks, const session::Process& process,
                                  const session::Manifest& manifest) {
   constexpr double kTogether = 1;  // seconds
@@ -112,7 +112,7 @@ std::string present_text(const RanksPart& part, const RankLine& line, const std:
   return text;
 }
 
-// Ranks that are reported together, and what is reported.
+// Ranks that are reported together, with their text.
 using Told = std::vector<std::pair<std::vector<const RankLine*>, std::string>>;
 
 template <typename Text>
@@ -200,7 +200,7 @@ std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
   part.first = ranks.first;
   part.difference = difference_of(ranks);
   for (const RankCall& call : ranks.calls) part.ranks.push_back(line_of(call, ranks, recorded(*call.process)));
-  // Two calls of one line.
+  // These are different calls of one line.
   if (ranks.difference == Difference::line &&
       std::all_of(part.ranks.begin(), part.ranks.end(), [&](const RankLine& line) {
         return !line.has_come || same_line(line.location, part.ranks.front().location);

@@ -1,4 +1,4 @@
-// Where the ranks of a job diverge, resolved and worded.
+// Explains where the ranks of a job diverge.
 #pragma once
 
 #include <functional>
@@ -11,13 +11,13 @@
 
 namespace cudadiag::diagnose {
 
-// A process of one of several sessions.
+// The session of a process, and its symbols.
 struct Recorded {
   const session::Session& session;
   symbolize::Symbolizer& symbolizer;
 };
 
-// Empty if they diverge within one line.
+// Returns nullopt if they diverge within one line.
 std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
                                     const std::function<Recorded(const session::Process&)>& recorded);
 
@@ -27,10 +27,10 @@ void add_ranks_note(std::vector<analyse::Note>& notes, const RanksPart& part, co
 // Ranks with the same text share a line.
 std::vector<std::string> rank_lines(const RanksPart& part, const std::string& directory);
 
-// The same in one line, to follow "they part".
+// The same in one line, to follow "the ranks of the job diverge".
 std::string ranks_text(const RanksPart& part, const std::string& directory);
 
-// For the rules of a hang in a collective.
+// Sets the facts for the rules of a hang in a collective.
 void add_ranks(causes::Symptoms& symptoms, const RanksPart& part, const std::string& directory);
 
 }  // namespace cudadiag::diagnose
