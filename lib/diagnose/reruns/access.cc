@@ -12,9 +12,9 @@ using analyse::OperationArgument;
 using State = analyse::Whereabouts::State;
 
 constexpr std::uint64_t kNull = 64u << 10;
-constexpr std::uint64_t kLowest = std::uint64_t{1} << 32;  // addresses below are never handed out
+constexpr std::uint64_t kLowest = std::uint64_t{1} << 32;  // CUDA never hands out addresses below this one
 
-// How one address lies to what the parameter pointed to.
+// How one address relates to the memory that the parameter pointed to.
 struct Lying {
   Relation relation = Relation::unknown;
   std::uint64_t distance = 0;
@@ -50,7 +50,7 @@ class Join {
  private:
   bool is_global() const { return dump_.space == sass::Space::global || dump_.space == sass::Space::generic; }
 
-  // Used without an address: returns only what holds for every address computed from the parameter.
+  // For an unknown address: returns a relation only if it applies to every address computed from the parameter.
   Relation by_parameter() const {
     if (parameter_ == nullptr) return Relation::unknown;
     if (parameter_->value == 0u) return Relation::null;
@@ -62,7 +62,7 @@ class Join {
 
   Lying lying(std::uint64_t address) const {
     if (dump_.misaligned) {
-      if (dump_.bytes <= 1) return {};  // of a copy, not known
+      if (dump_.bytes <= 1) return {};  // the size of a copy is unknown
       const std::uint64_t remainder = address % dump_.bytes;
       return {remainder == 0 ? Relation::inside : Relation::misaligned, remainder, 0};
     }
@@ -91,13 +91,13 @@ class Join {
     const auto size = static_cast<std::int64_t>(argument_->where.bytes);
     if (position < 0) return {Relation::before, static_cast<std::uint64_t>(-position), position};
     if (position >= size) return {Relation::past_end, static_cast<std::uint64_t>(position - size), position};
-    // The last bytes of it may lie beyond.
+    // The last bytes of the access may be past the end.
     const std::int64_t end = position + static_cast<std::int64_t>(dump_.bytes);
     if (end > size) return {Relation::past_end, 0, position};
     return {Relation::inside, 0, position};
   }
 
-  // An index of 32 bits that overflowed is off by 2^32 elements.
+  // A 32-bit index that overflowed is off by 2^32 elements.
   bool is_overflow(const Lying& its) const {
     if (argument_ == nullptr || argument_->where.allocation == nullptr || dump_.bytes == 0) return false;
     constexpr std::int64_t kSlack = 4096;
@@ -147,7 +147,7 @@ class Join {
   const BaseParameter* parameter_ = nullptr;
 };
 
-// Returns the pointer among the words that the address is a sum of, if there is exactly one.
+// Returns the pointer among the parameter words that add up to the address, if there is exactly one; else null.
 const OperationArgument* pointer_of(const DumpAccess& dump, const std::vector<OperationArgument>& arguments) {
   const OperationArgument* found = nullptr;
   for (const OperationArgument& argument : arguments) {
@@ -162,8 +162,8 @@ const OperationArgument* pointer_of(const DumpAccess& dump, const std::vector<Op
   return found;
 }
 
-// The dump of the run itself has the addresses of the recording: memory that was freed before the launch, and not given
-// out again, is known by its address alone.
+// In a dump of the first run, the addresses are those of the recording. The address alone then identifies memory that
+// was freed before the launch and not handed out again.
 void look_up(Access& access, const analyse::Failure& failure, const ResolveSite& resolve) {
   const bool global = access.space == sass::Space::global || access.space == sass::Space::generic;
   if (access.relation != Relation::unknown || !access.address || !global || failure.candidates.empty()) return;

@@ -1,4 +1,4 @@
-// The failing access of a finding: the facts of a GPU core dump, joined with the memory that the recording knows.
+// The failing access of a finding: the facts of a GPU core dump, joined with the recorded allocations.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,11 @@
 
 namespace cudadiag::diagnose {
 
-// `argument`: the recorded launch parameter from which the address was computed; null if not known.
-// `all_known`: every allocation of the recorded process is, so that "in none" can be said.
+// `argument` is the recorded launch parameter from which the address was computed; null if unknown. `all_known` says
+// that every allocation of the recorded process is known, so that an address can be outside all of them.
 Access joined(const DumpAccess& dump, const analyse::OperationArgument* argument, bool all_known);
 
-// For the finding that has the dump's failure as its `device`. `failures` are the findings', one each.
+// Sets the access of the finding whose `device` is the dump's failure. `failures` has one entry for each finding.
 void add_access(Diagnosis& report, const symbolize::DeviceTestimony& testimony,
                 const std::vector<const analyse::Failure*>& failures, const ResolveSite& resolve);
 

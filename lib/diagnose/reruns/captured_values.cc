@@ -12,7 +12,7 @@ namespace {
 using session::by_id;
 using session::Delivery;
 
-// The place of the delivery is one of the finding's.
+// Whether the delivery is for a line of the finding.
 bool is_of_line(const Delivery& delivery, const Finding& finding) {
   const auto same = [&](const Location& location) {
     return location.line == delivery.line &&
@@ -22,19 +22,19 @@ bool is_of_line(const Delivery& delivery, const Finding& finding) {
          (finding.thread_start && same(finding.thread_start->issued));
 }
 
-// The last one that the operation's thread made before it, if it belongs to the operation.
+// The last delivery of the operation's thread before the operation, if it belongs to the operation.
 const Delivery* delivery_for(const Finding& finding, const analyse::Failure& failure) {
   const session::ProcessRecord& record = failure.again_process->record;
   const session::Operation& operation = *failure.again;
   if (operation.thread >= record.threads.size()) return nullptr;
   const session::Site* site = by_id(record.sites, operation.site);
-  // A site without a native stack: the hook issued the operation.
+  // If a site has no native stack, the Python hook issued the operation.
   const bool of_operator = site != nullptr && site->native == 0;
   const std::uint32_t tid = record.threads[operation.thread].tid;
   const Delivery* last = nullptr;
   for (const Delivery& delivery : failure.again_process->deliveries) {
     if (delivery.tid != tid || delivery.ticks > operation.ticks) continue;
-    // The hook reports lines of libraries too, further in.
+    // The hook also reports lines of libraries, deeper in the stack.
     const bool wanted = of_operator ? delivery.kind == session::DeliveryKind::call
                                     : delivery.kind == session::DeliveryKind::line && is_of_line(delivery, finding);
     if (wanted) last = &delivery;
@@ -153,7 +153,7 @@ void add_inputs(Finding& finding, const analyse::Failure& failure, const session
                           call->missing,   kOutcomes[static_cast<std::size_t>(session::replay_outcome(pass->replay))]};
 }
 
-// The latest rerun that saved one counts.
+// Uses the latest rerun that saved a launch.
 void add_saved_launch(Finding& finding, const analyse::Failure& failure, const session::Session& session) {
   if (!analyse::is_asynchronous(failure.kind) || failure.code == 0) return;
   const auto& passes = session.manifest.passes;

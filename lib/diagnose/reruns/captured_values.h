@@ -1,4 +1,4 @@
-// The values that Python code of ours took in the rerun that confirmed a failure, joined to its finding.
+// Joins to a finding the values that cudadiag's Python hook captured in the rerun that confirmed the failure.
 #pragma once
 
 #include "analyse/analysis.h"
@@ -7,21 +7,21 @@
 
 namespace cudadiag::diagnose {
 
-// Adds the failing operator's own arguments if they are known, otherwise the variables that its line names.
+// Adds the arguments of the failing operator if they are known, else the variables that its line names.
 void add_captured_values(Finding& finding, const analyse::Failure& failure);
 
 Argument argument_of(const session::DeliveredValue& value);
 
-// The user's innermost line. All of it is unknown if no line is the user's.
+// The user's innermost line; an unknown location if there is none.
 Location line_of_user(const symbolize::SourceStack& stack);
 
 // Adds the values at watched lines before the failure.
 void add_watched(Finding& finding, const analyse::Failure& failure);
 
-// For a finding that lacks memory: adds what PyTorch's allocator held in the rerun that asked it.
+// For a call that ran out of memory: adds what PyTorch's allocator reported in a rerun.
 void add_tensor_memory(Finding& finding, const session::Session& session, const symbolize::Symbolizer& symbolizer);
 
-// The call that was saved, if the user asked for one.
+// Adds the saved call, if the user asked for one.
 void add_inputs(Finding& finding, const analyse::Failure& failure, const session::Session& session);
 void add_saved_launch(Finding& finding, const analyse::Failure& failure, const session::Session& session);
 

@@ -26,7 +26,7 @@ constexpr std::size_t kWholeName = 16u << 10;
 
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
-// `scale` of "void N::scale<int>(const int *) [with T = int]".
+// "scale" for "void N::scale<int>(const int *) [with T = int]".
 std::string own_name(const std::string& function) {
   std::string plain;
   int depth = 0;
@@ -41,7 +41,7 @@ std::string own_name(const std::string& function) {
 
 bool is_named(const Dim3& d) { return d != Dim3{}; }
 
-// How well a dump and a launch of the first run fit, whose kernel is the same: in points, and in words.
+// How well a dump matches a launch of the same kernel in the first run: in points, and in words.
 struct Fit {
   int points = 0;
   std::string words;
@@ -61,7 +61,7 @@ Fit fit(const DeviceFailure& failure, const Finding& finding, const Launch& laun
   fit.words = "same " + joined(same, " and ");
   if (!other.empty()) fit.words += ", another " + joined(other, " and ");
   if (!failure.grid) fit.words += "; its grid was not kept";
-  // The number of a grid is not documented to count launches: it can speak for a launch, never against one.
+  // Grid numbers are not documented to count launches, so they can only support a match, never refute it.
   if (failure.grid_id && launch.kernel_ordinal == failure.grid_id) {
     ++fit.points;
     fit.words += fmt::format("; kernel {} of its process in both", *failure.grid_id);
@@ -72,14 +72,14 @@ Fit fit(const DeviceFailure& failure, const Finding& finding, const Launch& laun
   return fit;
 }
 
-// "cases.cu:16", or how else the place is known.
+// "cases.cu:16", or function and offset if the line is unknown.
 std::string place_of(const DeviceFailure& failure) {
   if (!failure.lines.empty()) return fmt::format("{}:{}", file_name(failure.lines[0].file), failure.lines[0].line);
   if (!failure.function.empty()) return fmt::format("{}+{:#x}", failure.function, failure.offset);
   return "a place that is not known";
 }
 
-// Whether the assertion's line is one of this kernel's own in a Python file: Triton's text names no function.
+// Whether the assertion's line is inside this kernel in a Python file: Triton's message names no function.
 bool is_in_source_of(const Assertion& assertion, const std::string& kernel) {
   constexpr int kWholeFile = 100'000;
   if (!assertion.file.ends_with(".py")) return false;
@@ -182,7 +182,7 @@ class Matching {
     add_assertion(*best->device, failure);
   }
 
-  // The dump of a process that wrote one in the first run.
+  // Uses the core dump that the finding's process wrote in the first run.
   void join_own_dump(Finding& finding) const {
     const auto own = testimony_.of_first_run.find(finding.pid);
     if (own == testimony_.of_first_run.end() || !async(finding)) return;
@@ -196,7 +196,7 @@ class Matching {
     finding.device->of_first_run = true;
   }
 
-  // For a hang: the kernel that fits best, of those that the dump shows running.
+  // For a hang: uses the best match among the kernels that the dump shows running.
   void join_running(Finding& finding) const {
     Fit best;
     for (const DeviceFailure& kernel : testimony_.running) {
@@ -209,7 +209,7 @@ class Matching {
     }
   }
 
-  // If the first run knows only that one of several nodes of a graph failed, the dump may name any of them.
+  // If the first run shows only that one of several nodes of a graph failed, the dump may name any of them.
   static std::optional<Fit> fit_of(const DeviceFailure& failure, const Finding& finding) {
     if (failure.mangled.empty() || !finding.launch) return std::nullopt;
     if (finding.launch->mangled == failure.mangled) return fit(failure, finding, *finding.launch);
@@ -244,7 +244,7 @@ class Matching {
       }
     }
     first->device_unknown = text;
-    // With an invalid PC, the PC itself is wrong.
+    // For an invalid PC, the dump cannot name the code, because the PC itself is wrong.
     const bool foreign = failure.mangled.empty() && failure.function.empty() && failure.exception != "Warp Invalid PC";
     if (foreign) first->foreign_exception = failure.exception;
     report_.notes.push_back({analyse::NoteCode::device_disagrees, text + "; it is not used for this finding"});
@@ -276,8 +276,8 @@ class Matching {
   }
 
   bool is_of(const Assertion& assertion, const DeviceFailure& failure) const {
-    // A function of another name may be part of the kernel: inlined, or a lambda. If one kernel failed, only one of its
-    // assertions was printed, from its block.
+    // A function with another name may be part of the kernel: inlined, or a lambda. If only one assertion was printed,
+    // and from the failing block, it belongs to the kernel.
     if (failure.lines.empty()) {
       return printed_.size() == 1 && (own_name(assertion.function) == own_name(failure.kernel) ||
                                       (failure.block && assertion.block == *failure.block));
@@ -294,7 +294,7 @@ class Matching {
       device.message = assertion.condition;
       device.assertions = printed_.size();
       told_ = &assertion;
-      // Code without line information: the text names the line all the same.
+      // The printed text names the line even if the code has no line information.
       if (device.line == 0) {
         device.file = assertion.file;
         device.line = static_cast<int>(assertion.line);
@@ -303,7 +303,7 @@ class Matching {
     }
   }
 
-  // The output of the rerun that proved the failure. Null: there was none, or it printed nothing.
+  // The assertions printed by the rerun that proved the failure; null if there was no such rerun, or no output.
   const std::vector<Assertion>* printed_in_proof(const analyse::Failure& failure) const {
     const session::Pass* pass = session::rerun_of(session_, failure.again_process);
     if (pass == nullptr || failure.grade != analyse::Grade::proven) return nullptr;
@@ -312,7 +312,7 @@ class Matching {
     return found == testimony_.printed.end() ? nullptr : &found->assertions;
   }
 
-  // Without a dump: the assertion that a rerun printed, if it can only be this kernel's.
+  // Without a dump: uses the assertion that a rerun printed, if it can only belong to this kernel.
   void join_text() {
     for (std::size_t i = 0; i < report_.findings.size(); ++i) {
       Finding& finding = report_.findings[i];
@@ -347,7 +347,7 @@ class Matching {
     }
   }
 
-  // Notes the assertions that no finding has.
+  // Adds notes for assertions that belong to no finding.
   void note_assertions() {
     std::size_t noted = 0, left = 0;
     for (const Assertion& assertion : printed_) {
@@ -369,9 +369,9 @@ class Matching {
   Diagnosis& report_;
   const DeviceTestimony& testimony_;
   const session::Session& session_;
-  const std::vector<const analyse::Failure*>& failures_;  // the findings', one each
+  const std::vector<const analyse::Failure*>& failures_;  // one for each finding
   bool passed_ = false;                                   // a rerun for a core dump did not fail
-  std::span<const Assertion> printed_;                    // by the rerun that speaks for the findings
+  std::span<const Assertion> printed_;                    // by the rerun that is evidence for the findings
   const Assertion* told_ = nullptr;
 };
 

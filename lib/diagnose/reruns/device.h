@@ -1,4 +1,4 @@
-// Adds what reruns learnt from the GPU (symbolize/device_testimony.h) to the findings of the first run.
+// Adds evidence that reruns got from the GPU (symbolize/device_testimony.h) to the findings of the first run.
 #pragma once
 
 #include "analyse/analysis.h"
@@ -7,13 +7,13 @@
 
 namespace cudadiag::diagnose {
 
-// The innermost line that is not in a header of CUDA's or of its libraries: the user called the function that they
-// inlined. 0: all are.
+// Index of the innermost line outside the headers of CUDA and its libraries, whose functions are inlined into user
+// code. Returns 0 if all lines are in such headers.
 std::size_t leading_line(const std::vector<symbolize::DeviceLine>& lines);
 
-// Fills `device` of the finding that it fits, and `device_unknown` of the others; what fits none becomes a note.
-// Kernels are compared by name: a dump from another run may be of another failure than the finding. `failures` are the
-// findings', one each.
+// Sets `device` of the finding that the evidence matches, and `device_unknown` of the others. Evidence that matches no
+// finding becomes a note. Kernels are compared by name, because a dump from another run may show another failure.
+// `failures` has one entry for each finding.
 void add_device(Diagnosis& report, const symbolize::DeviceTestimony& testimony, const session::Session& session,
                 const analyse::Analysis& analysis, const std::vector<const analyse::Failure*>& failures);
 

@@ -13,8 +13,8 @@ namespace {
 using sass::AccessKind;
 using sass::Space;
 
-constexpr std::uint64_t kFar = 1u << 20;      // from the address of the first thread, to be named as well
-constexpr std::uint64_t kWindow = 16u << 20;  // of generic addresses of shared memory, and of local memory
+constexpr std::uint64_t kFar = 1u << 20;      // from the first thread's address: farther ones get a line too
+constexpr std::uint64_t kWindow = 16u << 20;  // size of the generic windows of shared and of local memory
 
 bool is_of_address(std::uint32_t exception) {
   constexpr std::uint32_t kAddresses[] = {1, 5, 6, 7, 10, 11, 14, 30};
@@ -29,7 +29,7 @@ sass::LaneState state_of(const evidence::FailingWarp& warp, const evidence::Fail
   state.lane = lane.lane;
   state.thread = lane.thread;
   state.block = warp.block;
-  // Other threads of the warp may have executed something else since.
+  // Uniform registers are valid only if the warp is together: other threads may have changed them since.
   if (warp.together) {
     state.uniform_registers = warp.uniform_registers;
     state.uniform_predicates = warp.uniform_predicates;
@@ -51,7 +51,7 @@ BaseParameter parameter_at(const evidence::FailingState& state, std::uint32_t wo
   return parameter;
 }
 
-// A generic address may be one of shared or local memory: it is counted from there, if all are.
+// A generic address may be in shared or local memory. If all lanes' addresses are, makes them relative to that memory.
 void resolve_space(DumpAccess& access, const evidence::FailingState& state) {
   if (access.space != Space::generic) return;
   const std::pair<std::uint64_t, Space> windows[] = {{state.shared_window, Space::shared},

@@ -1,4 +1,4 @@
-// The access that failed, as far as a GPU core dump and its code show it: no recording is needed.
+// The access that failed, as far as a GPU core dump and the kernel's code show it. It needs no recording.
 #pragma once
 
 #include <array>
@@ -14,33 +14,33 @@ namespace cudadiag::diagnose {
 
 struct LaneAddress {
   std::array<std::uint32_t, 3> block{}, thread{};
-  std::uint64_t address = 0;  // in shared and local memory: from its beginning
+  std::uint64_t address = 0;  // for shared and local memory, relative to its beginning
 };
 
-// A word of the parameters that is added to the address as it is.
+// A word of the parameters that the address is a sum of.
 struct BaseParameter {
-  std::uint32_t word = 0;                // its offset, in bytes from the beginning of the first
-  std::optional<std::uint32_t> number;   // of the parameter, from 1
-  std::uint32_t byte = 0;                // of the word in it
-  std::optional<std::uint64_t> value{};  // nothing: the dump does not have it
+  std::uint32_t word = 0;                // offset in bytes from the beginning of the first parameter
+  std::optional<std::uint32_t> number;   // number of the parameter, from 1
+  std::uint32_t byte = 0;                // position of the word in the parameter
+  std::optional<std::uint64_t> value{};  // nullopt if the dump does not contain it
 };
 
 struct DumpAccess {
   sass::AccessKind kind = sass::AccessKind::load;
   sass::Space space = sass::Space::global;
-  std::uint32_t bytes = 0;  // 0: not known
-  bool misaligned = false;  // the exception is that the address is
-  // In the order of blocks and threads. The hardware names whole warps: not all of these need to be wrong.
+  std::uint32_t bytes = 0;  // 0 if unknown
+  bool misaligned = false;  // the exception is a misaligned address
+  // In the order of blocks and threads. The hardware reports whole warps, so some of these accesses may be valid.
   std::vector<LaneAddress> lanes{};
-  std::uint64_t unknown = 0;                // further threads, whose addresses cannot be computed
-  std::vector<BaseParameter> parameters{};  // several: of a pointer and of offsets in bytes
-  std::uint32_t shared_bytes = 0;           // of a block, those of the system included; 0: not known
+  std::uint64_t unknown = 0;                // number of further threads whose addresses cannot be computed
+  std::vector<BaseParameter> parameters{};  // several if the address is a pointer plus offsets in bytes
+  std::uint32_t shared_bytes = 0;           // of a block, including those reserved by the system; 0 if unknown
 };
 
-// `code`: nvdisasm's text of the kernel. Nothing if the instruction is not known, or its access is not understood.
+// `code` is nvdisasm's text of the kernel. Returns nullopt if the instruction is unknown or not understood.
 std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, const std::string& code);
 
-// The parameter that must be the pointer; null: there is none, or several can be.
+// The parameter that must be the pointer; null if there is none, or if several are possible.
 const BaseParameter* only_parameter(const DumpAccess& access);
 
 // "load of 4 bytes"

@@ -33,8 +33,8 @@ std::optional<std::uint32_t> own_error(const DeviceFailure& exception) {
   return std::nullopt;
 }
 
-// Whether CUDA can report this exception as this error. An exception with its own error is reported as that error, or as
-// the general one.
+// Whether CUDA can report this exception as this error. CUDA reports an exception either as its own error, if it has
+// one, or as the general error 719.
 bool fits(const DeviceFailure& exception, std::uint32_t code) {
   if (exception.assertion || code == kDeviceAssert) return exception.assertion && code == kDeviceAssert;
   const auto own = own_error(exception);
@@ -45,7 +45,7 @@ const std::string* kernel_of(const ProcessRecord& record, const session::Site& s
   return session::by_id(record.functions, site.function);
 }
 
-// An unknown value is not a difference.
+// An unknown value counts as equal.
 bool may_be_same(const std::optional<session::Dim3>& there, const session::Dim3& here) {
   return !there || here == session::Dim3{} || *there == here;
 }
@@ -70,7 +70,7 @@ bool are_of_one_operation(const Failure& failure) {
 
 bool is_error_of_the_gpu(const Failure& failure) { return analyse::is_asynchronous(failure.kind) && failure.code != 0; }
 
-// Whether a node of the graph may have the dump's kernel.
+// Whether a node of the graph may run the dump's kernel.
 bool may_launch(const DeviceFailure& exception, const ProcessRecord& record, const session::Graph& graph) {
   if (!graph.whole || analyse::hides_nodes(graph)) return true;
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const session::GraphNode& node) {
@@ -84,7 +84,7 @@ class Weighing {
   Weighing(const DeviceFailure& exception, const session::Session& session, symbolize::Symbolizer& symbolizer)
       : exception_(exception), session_(session), symbolizer_(symbolizer) {}
 
-  // `alone`: no other process failed that the dump may be of.
+  // `alone` is true if no other failure can have caused the dump.
   void weigh(Failure& failure, bool alone) const {
     if (!is_open(failure) || !fits(exception_, failure.code)) return;
     const ProcessRecord& record = failure.process->record;
@@ -99,7 +99,7 @@ class Weighing {
         fmt::format("in a rerun that waited for nothing {} came from the kernel of ", exception_.exception));
     if (alone && is_launched_at_one_line(*failure.process, *failure.candidates.front().operation)) {
       failure.because.append("this line, and no other line launches it");
-      // A launch of it with another grid may have been the first run's.
+      // In the first run, a launch with another grid may have failed.
       failure.call_not_known =
           failure.unlisted > 0 || std::any_of(others, failure.candidates.end(), [&](const auto& other) {
             return is_of_its_code(exception_, record, other);
@@ -112,7 +112,8 @@ class Weighing {
   }
 
  private:
-  // A node that leads is open only if it was inferred from its pointer, and another operation may have failed.
+  // Whether the answer is still open. A leading graph node is open only if it was inferred from its stale pointer, and
+  // another operation may have failed.
   static bool is_open(const Failure& failure) {
     if (failure.grade != analyse::Grade::inferred || failure.again != nullptr || failure.candidates.size() < 2) {
       return false;
@@ -122,7 +123,7 @@ class Weighing {
   }
 
   bool is_launched_at_one_line(const session::Process& process, const session::Operation& operation) const {
-    // A kernel of a backward pass has a separate line for each node.
+    // A kernel of a backward pass has a different line for each node.
     if (analyse::runs_node(operation)) return false;
     const Location line = located(resolve(symbolizer_, process, operation.site).line.location);
     return line.nearest().line > 0 &&
@@ -156,7 +157,7 @@ class Weighing {
 
 // ---- nodes of a graph
 
-// The candidates are nodes of one launch, and include all of its possible nodes.
+// Whether the candidates are nodes of one launch, and include all its possible nodes.
 bool are_nodes_of_one_launch(const Failure& failure) {
   const auto& candidates = failure.candidates;
   return !candidates.empty() && failure.unlisted == 0 && !failure.records_lost && are_of_one_operation(failure) &&
@@ -170,7 +171,7 @@ bool is_of_its_node(const DeviceFailure& exception, const ProcessRecord& record,
          may_be_same(exception.block_dim, candidate.node->block);
 }
 
-// Continues with the nodes that have the dump's kernel. True: these are of one line.
+// Keeps the nodes that have the dump's kernel. Returns true if all of them come from one line.
 bool name_node(Failure& failure, const DeviceFailure& exception, std::string_view dump) {
   if (!are_nodes_of_one_launch(failure)) return false;
   const ProcessRecord& record = failure.process->record;
@@ -192,7 +193,7 @@ bool name_node(Failure& failure, const DeviceFailure& exception, std::string_vie
   const bool several = candidates.front().nodes > 1;
   candidates.erase(others, candidates.end());
   failure.kind = analyse::Kind::graph_node;
-  // The kernel is another one's than the one with the pointer.
+  // The failing kernel is not the one with the stale pointer.
   if (failure.stale != nullptr && candidates.front().node_index != failure.stale->node + 1) failure.stale = nullptr;
   failure.because.add(fmt::format("only the node{} of this line {} the kernel of the {}", several ? "s" : "",
                                   several ? "have" : "has", dump));
@@ -207,13 +208,13 @@ bool has_own_dump(const Failure& failure) {
   return is_error_of_the_gpu(failure) && found != properties.end() && found->second == "written";
 }
 
-// The kernel of a launch, or of the node of a graph, is the dump's, with its dimensions.
+// Whether the kernel of a launch or of a graph node is the dump's, with the same dimensions.
 bool is_its_launch(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
   return candidate.node == nullptr ? is_its_kernel(exception, record, candidate)
                                    : is_of_its_node(exception, record, candidate);
 }
 
-// A launch of a graph, of which no node has been chosen.
+// Whether the candidate is a launch of a graph without a chosen node.
 bool is_of_graph(const analyse::Candidate& candidate) {
   return candidate.node == nullptr && candidate.operation->kind == wire::operation::Kind::graph;
 }
@@ -224,7 +225,8 @@ bool may_have_run_it(const DeviceFailure& exception, const ProcessRecord& record
   return graph == nullptr || may_launch(exception, record, *graph);
 }
 
-// The candidates launch one graph, at one line, and nothing else can have run the dump's kernel: goes on to its nodes.
+// Continues with the nodes of the graph. All candidates launch it at one line, and nothing else can have run the dump's
+// kernel.
 void prove_in_graph(Failure& failure, const DeviceFailure& exception) {
   auto& candidates = failure.candidates;
   failure.call_not_known = candidates.size() > 1;
@@ -236,7 +238,7 @@ void prove_in_graph(Failure& failure, const DeviceFailure& exception) {
   if (name_node(failure, exception, "GPU core dump of this run")) failure.grade = analyse::Grade::proven;
 }
 
-// The dump is of the operation that failed: of those that can have been running, its kernel leaves one or some.
+// The first run's own dump shows the operation that failed. Keeps the candidates that may have run the dump's kernel.
 void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
   failure.code = exception.assertion ? kDeviceAssert : own_error(exception).value_or(kLaunchFailed);
   if (exception.mangled.empty() || failure.candidates.empty()) return;
@@ -274,8 +276,8 @@ void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
   }
 }
 
-// Whether the last rerun ran another text than the first run: a kernel's name then says nothing about the first run's
-// lines.
+// Whether the last rerun for a dump ran a different version of the source. A kernel's name then proves nothing about
+// lines of the first run.
 bool ran_another_text(const session::Session& session) {
   const auto& passes = session.manifest.passes;
   const auto pass = std::find_if(passes.rbegin(), passes.rend(),

@@ -1,4 +1,4 @@
-// Uses the exception in a rerun's GPU core dump for a failure with several candidates: it names the kernel that failed.
+// Narrows a failure with several candidates by the exception in a GPU core dump, which names the kernel that failed.
 #pragma once
 
 #include <vector>
@@ -9,9 +9,9 @@
 
 namespace cudadiag::diagnose {
 
-// In each failure with several candidates, moves those to the front whose kernel the dump names. If the program
-// launches that kernel at one line alone, only these remain, and are proven. Nothing changes if a rerun has proven a
-// line, if it was another error, or if the kernel is that of no candidate.
+// In each failure with several candidates, moves those whose kernel the dump names to the front. If the program
+// launches that kernel at only one line, the other candidates are removed, and the line is proven. Changes nothing if a
+// rerun has proven a line, if the error differs, or if no candidate has that kernel.
 void weigh_by_dump(std::vector<analyse::Failure>& failures, const symbolize::DeviceTestimony& testimony,
                    const session::Session& session, symbolize::Symbolizer& symbolizer);
 

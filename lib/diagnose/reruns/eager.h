@@ -1,5 +1,5 @@
-// The evidence of reruns without torch.compile about a failure in compiled code: the line, and the cause. It is
-// inferred, because the two programs are not the same.
+// Evidence from reruns without torch.compile about a failure in compiled code: the line and the cause. Its grade is
+// `inferred`, because the compiled and the eager program differ.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,9 @@
 
 namespace cudadiag::diagnose {
 
-// Adds to the findings in compiled code the line, with the role eager, and the cause with the arguments that prove it,
-// if their own cause has fewer. `failures` are the findings', one each; their causes are known.
+// Adds the line, with role `eager`, to the findings in compiled code. Also adds the cause with the arguments that prove
+// it, if the finding's own cause has less proof. `failures` has one entry for each finding. Call this after
+// add_causes().
 void add_eager(Diagnosis& report, const EagerAnswer& eager, const std::vector<const analyse::Failure*>& failures);
 
 }  // namespace cudadiag::diagnose

@@ -1,5 +1,5 @@
-// Adds the findings of other programs (symbolize/device_testimony.h): labelled as theirs, and beside our own
-// measurements if they differ.
+// Adds the findings of other tools (symbolize/device_testimony.h). They are labelled with the tool's name, and shown
+// next to cudadiag's own if the two differ.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace cudadiag::diagnose {
 
-// Call it after add_device(): facts of the core dump are not replaced.
+// Call this after add_device(): it does not replace facts of the core dump.
 void add_external_findings(Diagnosis& report, const symbolize::DeviceTestimony& testimony);
 
-// Whether memcheck can add to this finding: some kernel is known that can have failed.
+// Whether memcheck can add to this finding: at least one kernel that may have failed is known.
 bool memcheck_may_help(const Finding& finding);
 
-// The outcome of the pass, in a few words.
+// The outcome of the compute-sanitizer pass in a few words.
 std::string outcome_of(const symbolize::SanitizerTestimony& testimony);
 
 }  // namespace cudadiag::diagnose

@@ -24,7 +24,7 @@ bool was_possible(const Finding& before, const Finding& after) {
          });
 }
 
-// The leading line was already reported; or it was not yet known that it started the thread of the reported one.
+// Whether the same line leads. If a rerun found the line that started the thread, the library's line is compared.
 bool leads_as_before(const Finding& before, const Finding& after) {
   const bool new_start = after.thread_start && !before.thread_start;
   return same_place(before.location, new_start ? after.thread_start->issued : after.location);
@@ -80,7 +80,7 @@ bool says_more(const Finding& was, const Finding& is) {
          wrong_pointers(was) != wrong_pointers(is);
 }
 
-// Counts the calls without memory whose allocator a rerun asked.
+// Counts the out-of-memory findings for which a rerun asked PyTorch's allocator.
 auto asked_allocators(const Diagnosis& report) {
   return std::count_if(report.findings.begin(), report.findings.end(),
                        [](const Finding& finding) { return finding.memory_use && finding.memory_use->tensors; });

@@ -1,4 +1,4 @@
-// The gain of reruns: a diagnosis of a session before them, compared with one after them.
+// What reruns added: compares the diagnosis of a session before the reruns with the one after them.
 #pragma once
 
 #include <optional>
@@ -7,23 +7,23 @@
 
 namespace cudadiag::diagnose {
 
-// About the failure that the reruns were for: the first that they proved, else the first asynchronous one. A refused
-// call needs no rerun. Pointers into the two diagnoses.
+// Concerns the first failure that the reruns proved, else the first asynchronous one, because a refused call needs no
+// rerun. The pointers point into the two diagnoses.
 struct Gain {
   const Finding* before = nullptr;
   const Finding* after = nullptr;
-  bool is_proof = false;   // the answer is proven now, and was not
-  bool moved = false;      // another line leads
-  bool narrowed = false;   // the line that leads was one of the first answer's candidates, or a node of its graph
-  bool elsewhere = false;  // a rerun failed at something else as well
-  bool says_more = false;  // the report has something of the failure that it did not have
+  bool is_proof = false;   // the answer was not proven before and is now
+  bool moved = false;      // a different line leads now
+  bool narrowed = false;   // the new line was a candidate of the first answer, or a node of its graph
+  bool elsewhere = false;  // a rerun also failed elsewhere
+  bool says_more = false;  // the report has more facts on the failure than before
 };
 
-// Nothing: one of the two has no failure, or they are about races.
+// Returns nullopt if one of the two has no failure, or if they are about races.
 std::optional<Gain> gain(const Diagnosis& before, const Diagnosis& after);
 
 bool is_race(const Finding& finding);
-// The races are the same, and at the same lines.
+// Whether both have the same races at the same lines.
 bool same_races(const Diagnosis& before, const Diagnosis& after);
 
 }  // namespace cudadiag::diagnose

@@ -1,4 +1,4 @@
-// The things that an isolated rerun was kept from, in words.
+// Describes what an isolated rerun was kept from doing.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace cudadiag::diagnose {
 
-// "writing ckpt/ and 2 other things": the last one that it tried, for what it ended at. Paths are relative to
-// `directory` where they lie in it. Empty: it was kept from nothing.
+// "writing ckpt/ and 2 other things": names the last attempt, which is likely the one that ended the rerun. Paths
+// inside `directory` are shown relative to it. Empty if it was kept from nothing.
 std::string kept_from_text(const std::vector<session::KeptFrom>& kept, const std::string& directory);
 
 }  // namespace cudadiag::diagnose

@@ -18,7 +18,7 @@ bool is_of_word(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// Comments become spaces. Strings stay: they can hold a kernel's source.
+// Replaces comments by spaces. Keeps strings, because they may contain a kernel's source.
 std::string without_cpp_comments(std::string_view source) {
   std::string out(source);
   for (std::size_t i = 0; i + 1 < out.size(); ++i) {
@@ -42,7 +42,7 @@ std::string without_python_comments(std::string_view source) {
   return out;
 }
 
-// The ends of each `word` that is a whole word.
+// The end positions of all occurrences of `word` as a whole word.
 std::vector<std::size_t> ends_of_word(std::string_view text, std::string_view word) {
   std::vector<std::size_t> found;
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
@@ -58,7 +58,8 @@ std::size_t skip_space(std::string_view text, std::size_t at) {
   return at;
 }
 
-// The elements of the list that begins after the bracket at `open`, split at its own commas; nothing: it has no end.
+// The elements of the list that begins after the bracket at `open`, split at its own commas. Returns nullopt if the
+// list does not end.
 std::optional<std::vector<std::string>> elements(std::string_view text, std::size_t open) {
   std::vector<std::string> found(1);
   int depth = 0;
@@ -98,13 +99,13 @@ DeclaredParameter parameter_of(std::string_view text) {
   return {std::string(type), std::string(name)};
 }
 
-// From the end of the statement before to `at`.
+// The text from the end of the previous statement to `at`.
 std::string_view statement_until(std::string_view text, std::size_t at) {
   text = text.substr(0, at);
   return text.substr(text.find_last_of(";}{#\"") + 1);  // npos + 1 is 0
 }
 
-// Adds one more declaration to what the others agree on. False: they are not of one kernel.
+// Merges one more declaration into those read before. Returns false if they are not of one kernel.
 bool merge(std::optional<DeclaredParameters>& into, DeclaredParameters from) {
   if (!into) {
     into = std::move(from);
@@ -121,7 +122,7 @@ bool merge(std::optional<DeclaredParameters>& into, DeclaredParameters from) {
   return true;
 }
 
-// Bytes of a member's type, which is also its alignment; 0: not known.
+// Size of a member's type in bytes, which is also its alignment; 0 if unknown.
 std::uint32_t size_of(std::string_view type) {
   if (type.ends_with('*') || type.ends_with("* __restrict__") || type.ends_with("*__restrict__")) return 8;
   if (type.starts_with("const ")) type.remove_prefix(6);
@@ -134,7 +135,7 @@ std::uint32_t size_of(std::string_view type) {
   return found == std::end(kSizes) ? 0 : found->second;
 }
 
-// The member at `byte` among "float* cells; int rows, width;".
+// The member at `byte` in a body such as "float* cells; int rows, width;".
 std::string member_at(std::string_view body, std::uint32_t byte) {
   std::uint32_t offset = 0;
   while (!(body = bare(body)).empty()) {

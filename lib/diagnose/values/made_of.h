@@ -1,4 +1,4 @@
-// Words for an element that is not finite: what the operator made it of, what the program did with it, and a remedy.
+// Texts for an element that is not finite: how the operator computed it, how the program used it, and a remedy.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace cudadiag::diagnose {
 
-// "0 / 0 makes NaN: element [3,0] of a result float32[8,1], 1 in all"
+// "0 / 0 is NaN: element [3,0] of a result float32[8,1], 2 elements in all"
 std::string made_of(std::string_view op, const session::DeliveredNonFinite& value,
                     const std::vector<Argument>& arguments);
 // "the program wrote it into a parameter"
 std::string use_text(std::string_view used);
-// Empty: none is known.
+// Advice; empty if none is known.
 std::string remedy(std::string_view op, const session::DeliveredNonFinite& value);
 
 std::string_view role_word(session::DeliveredNonFinite::Role role);

@@ -32,8 +32,8 @@ bool ended_badly(const session::Session& session, std::uint32_t pid) {
   return own->second.signal.has_value() || own->second.code.value_or(0) != 0;
 }
 
-// The use whose root came first, among lasting uses and among losses that the program did not check. Else the first of
-// the other uses; else what the program checked before it failed. Null: none.
+// Among lasting uses, and losses that the program did not check, the use whose root came first. Otherwise the first
+// other use, or else the value that the program checked before it failed. Null if there is none.
 const Delivery* first_used(const session::Session& session, const session::Process& process) {
   std::set<std::uint64_t> asked;
   for (const Delivery& delivery : process.deliveries) {
@@ -103,7 +103,8 @@ class NonFiniteBuilder {
     return with_source(line_of_user(symbolizer_.stack(process_, frames)));
   }
 
-  // A line of the user's in the operator's own stack; for an operator of a backward pass the one that made its node.
+  // The user's line in the operator's own stack leads. For an operator of a backward pass without one, the line that
+  // made its node leads.
   void lead() {
     finding_.stack = symbolizer_.stack(process_, value_.stack);
     finding_.location = with_source(line_of_user(finding_.stack));

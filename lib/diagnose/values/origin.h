@@ -1,4 +1,4 @@
-// Where a bad value of the failing operator came from, by a rerun that traced it.
+// Adds the origin of a bad value of the failing operator, from a rerun that traced it.
 #pragma once
 
 #include "diagnose/diagnosis.h"
@@ -7,10 +7,10 @@
 
 namespace cudadiag::diagnose {
 
-// Some argument of the finding has an element outside of its bound.
+// Whether an argument of the finding has an element out of bounds.
 bool names_bad_value(const Finding& finding);
 
-// To each finding whose line was given a bad value in such a rerun, as far as it is known where that came from.
+// Adds the known origin to each finding whose line got a bad value in a rerun that traced values.
 void add_origins(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer);
 
 }  // namespace cudadiag::diagnose

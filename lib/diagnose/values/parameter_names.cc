@@ -38,7 +38,7 @@ std::vector<std::string> files_of(const Finding& finding) {
   return files;
 }
 
-// As the kernel was built; empty: not known, or changed since.
+// The file's text when the kernel was built; empty if unknown, or if the file changed since.
 std::string text_of(const std::string& file, std::optional<double> met) {
   const auto written = symbolize::time_written(file);
   if (!written || !met || *written > *met) return "";
@@ -47,7 +47,7 @@ std::string text_of(const std::string& file, std::optional<double> met) {
   return text;
 }
 
-// How many parameters the launch had; 0: not known.
+// How many parameters the launch had; 0 if unknown.
 std::size_t count_of(const Finding& finding, const analyse::Failure& failure) {
   if (const auto types = parameter_types(finding.launch->kernel); !types.empty()) return types.size();
   if (analyse::arguments_of(failure).cut) return 0;
@@ -69,7 +69,7 @@ class Names {
     }
   }
 
-  // "t.cells"; empty: not known.
+  // "t.cells"; empty if unknown.
   std::string of(std::uint32_t number, std::uint32_t byte) const {
     if (number == 0 || number > declared_.size()) return "";
     const DeclaredParameter& parameter = declared_[number - 1];
@@ -118,7 +118,7 @@ void name_parameters(Diagnosis& report, const std::vector<const analyse::Failure
     if (finding.access && finding.access->parameter) {
       finding.access->parameter_name = names.of(*finding.access->parameter, finding.access->parameter_byte);
     }
-    // Addresses of the first run and of a rerun are not to be compared.
+    // Addresses of the first run cannot be compared with those of a rerun.
     const bool of_one_run = failures[i]->again_process != nullptr &&
                             analyse::arguments_of(*failures[i]).process == failures[i]->again_process;
     for (Argument& argument : finding.arguments) {

@@ -1,5 +1,5 @@
-// Names for a failed kernel's parameters: from its source where that is as it was, and from the variables that a rerun saw
-// at the line of the call.
+// Names a failed kernel's parameters, from its source if that is unchanged, and from the variables that a rerun saw at
+// the line of the call.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace cudadiag::diagnose {
 
-// The variable at the line of the call whose tensor begins where this parameter points; empty if there is none, or several
-// have it.
+// The variable at the line of the call whose tensor begins where this parameter points; empty if none does, or
+// several do.
 std::string passed_variable(const std::vector<Argument>& arguments, const Argument& parameter);
 
-// `failures`: in the order of the findings.
+// `failures` are in the order of the findings.
 void name_parameters(Diagnosis& report, const std::vector<const analyse::Failure*>& failures);
 
 }  // namespace cudadiag::diagnose
