@@ -28,12 +28,12 @@
 namespace cudadiag::diagnose {
 namespace {
 
-// Under MPS, only the code that failed shows whose failure it was.
+// Under MPS, only the code that failed shows which process failed.
 void settle_shared_gpu(Diagnosis& report, const std::vector<const analyse::Failure*>& failures) {
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     Finding& finding = report.findings[i];
     const analyse::Failure& failure = *failures[i];
-    // The dump of a hang shows running kernels. It has no exception and no text of an assertion.
+    // The dump of a hang shows running kernels. It has neither an exception nor the text of an assertion.
     if (!finding.device || finding.device->exception.empty() || failure.candidates.size() != 1) continue;
     if (!analyse::under_mps(failure.process->record)) continue;
     finding.grade = analyse::Grade::proven;
@@ -42,7 +42,7 @@ void settle_shared_gpu(Diagnosis& report, const std::vector<const analyse::Failu
   }
 }
 
-// The command and the session, for the head of a report and for the commands that it advises.
+// Sets the command and the session, for the head of a report and for the commands that it suggests.
 void describe_session(Diagnosis& report, const Known& known) {
   const session::Manifest& manifest = known.session.manifest;
   report.verdict = known.analysis.verdict;
@@ -96,45 +96,45 @@ Diagnosis diagnose(const Known& known) {
   }
   // The GPU core dump, or an assertion that a rerun printed, goes to the finding whose kernel it names.
   add_device(report, testimony, session, analysis, failures);
-  // The dump's registers and the kernel's code give the address that failed; the parameters show which memory was
-  // meant.
+  // The dump's registers and the kernel's code give the address that failed; the parameters show the intended
+  // memory.
   add_access(report, testimony, failures, resolve_site);
   // The kernel's source names its parameters.
   name_parameters(report, failures);
   // Under MPS the exception's kernel shows which process failed.
   settle_shared_gpu(report, failures);
-  // Versions and devices.
+  // Versions of the software, and devices.
   add_environment(report, session);
-  // compute-sanitizer and cuda-gdb add what the dump does not know.
+  // compute-sanitizer and cuda-gdb add what the dump does not contain.
   add_external_findings(report, testimony);
   // The processes of the first run, and how they ended.
   add_processes(report, session);
-  // Everything that could not be seen. The symbolizer's notes are complete once the findings are resolved.
+  // Everything that cudadiag could not see. The symbolizer's notes are complete once the findings are resolved.
   add_notes(report, session, analysis, symbolizer);
-  // For a job of several ranks: the collective at which they part.
+  // For a job of several ranks: the collective at which they diverge.
   add_ranks(report, known);
-  // Without a finding: the work that a program was killed at.
+  // Without a finding: the work that was unfinished when the program was killed.
   add_unfinished(report, session, analysis, symbolizer);
   // PyTorch refuses CUDA in a forked process before any call is made: name the line that forked.
   note_forks(report, session, analysis, symbolizer);
-  // Bad values among the arguments, traced back to where they came from.
+  // Traces bad values among the arguments back to their origin.
   add_origins(report, session, symbolizer);
-  // The rules of causes read all of the above.
+  // The rules for causes read all of the above.
   add_causes(report, session, analysis, failures);
-  // Reruns without torch.compile name the line and the cause inside compiled code, if the first run has neither.
+  // Reruns without torch.compile name the line and the cause inside compiled code, if the first run named neither.
   if (eager) add_eager(report, *eager, failures);
   // Otherwise Inductor's own code may name the line.
   add_compiled_lines(report, failures);
-  // Races are findings of their own, and explain themselves.
+  // Races are separate findings and need no rules for causes.
   add_races(report, session, resolve_site);
   add_host_writes(report, session, resolve_site);
   add_tensor_races(report, session, symbolizer);
   add_overruns(report, session, resolve_site);
-  // Bad values that the program used, in a run that checked them, explain themselves too.
+  // Bad values found in a run that checked for them need no rules either.
   add_non_finite(report, session, symbolizer);
   // A line for each run of the command, with its outcome.
   add_passes(report, session, analysis, testimony);
-  // Sources that were written since the run: their text is left out.
+  // Leaves out the text of sources that were written since the run.
   note_changed_sources(report);
   return report;
 }

@@ -1,6 +1,6 @@
-// The finding model: everything that any output prints, worded and resolved, once. `diagnose` (known.h) makes it;
-// `write_text` and `write_json` only write it and decide nothing. The members follow the contract "cudadiag.report/1"
-// (report.schema.json); optional ones are null or empty there, never absent.
+// The finding model: everything that any output prints, resolved and put into words once. `diagnose` (known.h) makes
+// it; `write_text` and `write_json` only write it and decide nothing. The members follow the contract
+// "cudadiag.report/1" (report.schema.json); optional members are null or empty there, never absent.
 #pragma once
 
 #include <algorithm>
@@ -28,21 +28,21 @@
 
 namespace cudadiag::diagnose {
 
-// The relation of another line to the finding.
+// How another line relates to the finding.
 enum class Role {
-  forward,   // of a backward kernel: where its node was made
-  backward,  // and where backward() was called
-  started,   // the thread that issued it
+  forward,   // made the autograd node of a backward kernel
+  backward,  // called backward()
+  started,   // started the thread that issued the operation
   eager,     // failed in a rerun without torch.compile
-  source,    // of a compiled kernel, by the names in the generated code
-  caller,    // of the native line, in Python
-  capture,   // of the graph or of its node; of a broken capture, where it was begun
-  update,    // gave the graph's node other parameters
+  source,    // source of a compiled kernel, by the names in the generated code
+  caller,    // Python line that called the native one
+  capture,   // captured the graph or its node; for a broken capture, began it
+  update,    // changed the parameters of the graph's node
   replay,    // launched the graph
   allocated,
   freed,
-  swallowed,  // an earlier failure of the same thread
-  fork,       // made this process
+  swallowed,  // made the call that had failed on the same thread before
+  fork,       // forked this process
   used,       // used a value that is not finite
   infinite,   // made the infinite element that became NaN
 };
@@ -50,28 +50,29 @@ enum class Role {
 struct Related {
   Role role = Role::caller;
   Location location;
-  std::optional<analyse::Grade> grade{};  // of a forward and an eager line: how it is known
+  std::optional<analyse::Grade> grade{};  // for forward and eager lines: how well the line is known
 };
 
 struct NodeNumber {
   std::uint32_t index = 0, of = 0;  // from 1
-  std::uint32_t nodes = 1;          // number of nodes of the line that are possible; `index` is the first one's
+  std::uint32_t nodes = 1;          // how many nodes of the line are possible; `index` is the first of them
 };
 
 struct Launch {
   session::Work operation = session::Work::call;
   std::string kernel, mangled;
-  std::array<std::uint32_t, 3> grid{}, block{};  // all 0: not known
+  std::array<std::uint32_t, 3> grid{}, block{};  // all 0 if unknown
   std::uint32_t shared_bytes = 0;
   std::uint64_t stream = 0;
   std::optional<std::uint32_t> device;
   std::optional<std::uint64_t> process_ordinal, stream_ordinal, site_ordinal;
-  bool shares_line = false;  // other call sites lie on its line: site_ordinal counts not all calls of the line
+  bool shares_line =
+      false;  // other call sites are on the same line, so site_ordinal does not count all calls of the line
   std::uint32_t thread = 0;
-  bool by_hooks = false;                        // it was seen by hooks, not by CUPTI
-  std::optional<NodeNumber> graph_node;         // operation and kernel are this node's; the rest is the graph's launch
-  std::optional<std::uint32_t> replay;          // launches of a graph and its nodes: which one of the executable graph
-  std::optional<std::uint64_t> kernel_ordinal;  // among the kernels of the process, where all of them are known
+  bool by_hooks = false;                 // seen by hooks, not by CUPTI
+  std::optional<NodeNumber> graph_node;  // `operation` and `kernel` describe this node, the rest the graph's launch
+  std::optional<std::uint32_t> replay;  // for graphs and their nodes: the number of this launch of the executable graph
+  std::optional<std::uint64_t> kernel_ordinal;  // number among the kernels of the process, if all are known
 
   bool shape_known() const { return grid != std::array<std::uint32_t, 3>{} || block != grid; }
   bool has_shape_of(const Launch& other) const {
@@ -85,51 +86,51 @@ struct Launch {
 
 // Evidence from the GPU itself in a rerun of the failure: its core dump, or an assertion that it printed.
 struct Device {
-  std::string exception, function, file, message;             // a failed assertion's message is its condition
-  int line = 0;                                               // 0: not known
-  std::uint64_t offset = 0;                                   // in function, for code without lines
-  std::vector<Location> inlined;                              // into the line, from CUDA's own headers, innermost first
-  std::vector<Location> callers;                              // through which the line was inlined, innermost first
-  std::optional<std::array<std::uint32_t, 3>> block, thread;  // the first that failed; not known once it has exited
+  std::string exception, function, file, message;  // for an assertion, `message` is its condition
+  int line = 0;                                    // 0 if unknown
+  std::uint64_t offset = 0;                        // in `function`, for code without lines
+  std::vector<Location> inlined;                   // functions of CUDA's headers inlined into the line, innermost first
+  std::vector<Location> callers;                   // calls through which the line was inlined, innermost first
+  std::optional<std::array<std::uint32_t, 3>> block, thread;  // first one that failed; unknown once it has exited
   std::optional<std::uint64_t> threads, blocks;               // how many failed
   bool asserted = false;
   bool of_first_run = false;   // the core dump is the first run's own
-  std::size_t assertions = 0;  // different ones that were printed; 0: the message is none's
-  std::string join;            // how it fits the launch: "same kernel, grid and block"
-  bool line_by_sanitizer = false, threads_by_sanitizer = false;  // compute-sanitizer's word, not the dump's
+  std::size_t assertions = 0;  // number of different assertions printed; 0 if `message` is not an assertion
+  std::string join;            // how the evidence matches the launch: "same kernel, grid and block"
+  bool line_by_sanitizer = false, threads_by_sanitizer = false;  // from compute-sanitizer, not from the dump
 };
 
-// An access that compute-sanitizer found invalid, in a rerun of its own.
+// An invalid access that compute-sanitizer found in a separate rerun.
 struct Memory {
   std::string space, mode, problem;  // "global", "write", "out of bounds"
   std::uint64_t bytes = 0;
   std::optional<std::uint64_t> address;
-  std::optional<std::uint64_t> allocation, allocation_bytes;  // the nearest
-  std::string text;                                           // all of that, for people
+  std::optional<std::uint64_t> allocation, allocation_bytes;  // the nearest one
+  std::string text;                                           // all of the above in words
   std::string function, file;
   int line = 0;
   std::array<std::uint32_t, 3> block{}, thread{};
-  std::size_t accesses = 0;  // that were printed of this kernel
+  std::size_t accesses = 0;  // invalid accesses printed for this kernel
 };
 
-// The access that failed, from the GPU core dump of a rerun; how it lies to memory, from the recording of a launch of
-// the same kernel: the two are different runs, whose addresses differ, and so it is counted from the parameter.
+// The access that failed, from the GPU core dump of a rerun. Its relation to memory comes from the recorded launch of
+// the same kernel. Addresses differ between the two runs, so distances are counted from the parameter.
 struct Access {
   sass::AccessKind kind = sass::AccessKind::load;
   sass::Space space = sass::Space::global;
-  std::uint32_t bytes = 0;                    // 0: not known
-  std::optional<std::uint64_t> address{};     // of the first thread that went wrong, in the dump's process
-  std::optional<std::uint32_t> parameter{};   // from 1, that the address is made of
-  std::uint32_t parameter_byte = 0;           // of the pointer in it
-  std::string parameter_name{};               // empty: not known
-  std::optional<PointedMemory> allocation{};  // that the parameter pointed to
+  std::uint32_t bytes = 0;                    // 0 if unknown
+  std::optional<std::uint64_t> address{};     // of the first failing thread, in the dump's process
+  std::optional<std::uint32_t> parameter{};   // number of the parameter that the address was computed from; from 1
+  std::uint32_t parameter_byte = 0;           // position of the pointer in the parameter
+  std::string parameter_name{};               // empty if unknown
+  std::optional<PointedMemory> allocation{};  // the memory that the parameter pointed to
   Relation relation = Relation::unknown;
-  std::optional<std::uint64_t> distance{};  // past its end, before its beginning, or beyond a multiple of `bytes`
-  std::optional<std::uint64_t> farthest{};  // of the threads of that relation
-  std::optional<std::array<std::uint32_t, 3>> block{}, thread{};  // the first of them
-  std::uint64_t threads = 0;                                      // of that relation; 0: not known
-  std::uint64_t others = 0;  // of the same warps, whose addresses are right or not known
-  bool overflow = false;     // 2^32 elements less or more would lie inside
+  std::optional<std::uint64_t> distance{};  // past the end, before the beginning, or past a multiple of `bytes`
+  std::optional<std::uint64_t> farthest{};  // the largest distance among threads with that relation
+  std::optional<std::array<std::uint32_t, 3>> block{}, thread{};  // the first such thread
+  std::uint64_t threads = 0;                                      // number with that relation; 0 if unknown
+  std::uint64_t others = 0;  // threads of the same warps whose addresses are valid or unknown
+  bool overflow = false;     // 2^32 elements less or more would be inside
 };
 
 // The values at a line that the user watches.
@@ -145,11 +146,11 @@ struct Inputs {
   std::string folder, op;
   std::uint64_t bytes = 0;
   std::size_t tensors = 0;
-  std::vector<std::string> missing;  // what could not be saved exactly
-  std::string outcome;               // of its script: "reproduces", "does not reproduce", "could not be run", "not run"
+  std::vector<std::string> missing;  // parts that could not be saved exactly
+  std::string outcome;  // result of the script: "reproduces", "does not reproduce", "could not be run", "not run"
 };
 
-// The failing launch, saved, and made again alone.
+// The failing launch, saved and then replayed alone.
 struct SavedLaunch {
   std::string folder;
   session::ReplayTally tally;
@@ -159,7 +160,7 @@ struct MemoryHolder {
   std::uint64_t bytes = 0;
   std::size_t count = 0;
   Location location;
-  std::string owner;  // as Allocation's
+  std::string owner;  // as PointedMemory::owner
 };
 
 struct OtherProcess {
@@ -168,10 +169,10 @@ struct OtherProcess {
   std::uint64_t bytes = 0;
 };
 
-// The answer of PyTorch's allocator when it ran out of memory, in a rerun.
+// What PyTorch's allocator reported in a rerun when it ran out of memory.
 struct TensorMemory {
   std::uint64_t reserved = 0, allocated = 0, largest_free = 0;
-  std::vector<MemoryHolder> holders;  // by line of the user's, largest first
+  std::vector<MemoryHolder> holders;  // by the user's line, largest first
   // An exception whose traceback kept tensors alive: its type, and where it was raised.
   struct Exception {
     std::string type;
@@ -179,109 +180,110 @@ struct TensorMemory {
     std::uint64_t bytes = 0;
   };
   std::vector<Exception> exceptions;
-  std::size_t times = 1;  // that it found none, the last one included
+  std::size_t times = 1;  // how often it found no memory, including the last time
 };
 
-// For a call that ran out of memory: what held it at that moment.
+// For a call that ran out of memory: what held the memory at that moment.
 struct MemoryUse {
   bool of_host = false;                      // pinned memory was wanted
-  std::uint64_t asked = 0;                   // 0: not known
+  std::uint64_t asked = 0;                   // 0 if unknown
   std::optional<std::uint64_t> free, total;  // of the device
   std::uint64_t held = 0, peak = 0;          // by this process
-  bool whole = true;                         // no allocation of it was lost
+  bool whole = true;                         // the records of all its allocations are present
   std::vector<MemoryHolder> holders;         // by line, largest first
-  std::vector<OtherProcess> others;          // on the same device, when this process had ended
+  std::vector<OtherProcess> others;          // on the same device, after this process had ended
   std::optional<TensorMemory> tensors;
 };
 
-// A tensor's part in the operator. Variable: no operator is known.
+// A tensor's role in the operator; `variable` if no operator is known.
 enum class TensorRole { argument, result, variable };
 
-// The memory of an access, as a rerun's Python code reported it: a tensor of PyTorch's, or another library's array.
+// The memory of an access, as Python reported it in a rerun: a tensor of PyTorch or an array of another library.
 struct RaceTensor {
-  std::string name;   // the user's variable; empty: none that its line names
+  std::string name;   // the user's variable; empty if the line names none
   bool view = false;  // it is a view of that variable
   TensorRole role = TensorRole::argument;
-  std::string argument;         // of the operator's schema; of results their name there
-  std::optional<bool> written;  // as the schema says; nothing: it cannot be relied on
+  std::string argument;         // name of the argument or the result in the operator's schema
+  std::optional<bool> written;  // according to the schema; nullopt if the schema is not reliable
   std::string dtype, device;
   std::vector<std::int64_t> shape, strides;
   std::uint64_t begin = 0, end = 0;  // in the first run
 };
 
-// One of the two that race.
+// One of the two accesses that race.
 struct ResolvedAccess {
   session::Work operation = session::Work::call;  // kernel, copy, memset, allocation or free
-  std::string kernel, mangled;                    // of kernels
+  std::string kernel, mangled;                    // for kernels
   session::RaceMode mode = session::RaceMode::unknown;
   std::uint64_t stream = 0;
-  bool on_host = false;  // the program's own code on the CPU: no stream's
+  bool on_host = false;  // the program's own code on the CPU, without a stream
   std::uint64_t begin = 0, end = 0;
-  bool exact = false;      // false: a kernel was given `begin`; how far it goes is not known
-  std::string op, schema;  // "aten::add_.Tensor"; empty: not known
+  bool exact = false;      // if false, a kernel was given `begin`, and the end of its access is unknown
+  std::string op, schema;  // "aten::add_.Tensor"; empty if unknown
   std::optional<RaceTensor> tensor;
-  bool judged_by_schema = false;  // `mode` is; else of copies the call says it, of kernels their code
-  std::uint32_t graph_node = 0;   // from 1; 0: none
+  bool judged_by_schema =
+      false;                     // `mode` comes from the schema; if false, from the call (copies) or the code (kernels)
+  std::uint32_t graph_node = 0;  // from 1; 0 if none
   Location location;
   symbolize::SourceStack stack;
 };
 
-// The bytes that both use, of the first to the last one.
+// The range of the bytes that both accesses use.
 struct RaceOverlap {
   std::uint64_t begin = 0, end = 0;  // in the first run
-  std::uint64_t bytes = 0;           // in common; fewer than the range has where it has gaps
+  std::uint64_t bytes = 0;           // bytes in common; fewer than the range if it has gaps
 };
 
-// Two operations on streams that nothing orders. The later one is the finding's own line.
+// Two operations on streams that nothing orders. The finding's own line issued the later one.
 struct ResolvedRace {
   std::vector<ResolvedAccess> accesses;  // two, in the order of issue
-  std::string missing;                   // the edge between them, in words
-  std::string rerun;                     // that one did not show it again; empty: it did, or there was none
-  bool possible = false;                 // not certain; the finding's `because` says why
+  std::string missing;                   // the missing edge between them, in words
+  std::string rerun;      // note that a rerun did not show the race; empty if one did, or if there was no rerun
+  bool possible = false;  // not certain; the finding's `because` gives the reason
   std::uint64_t times = 1;
   std::optional<PointedMemory> allocation;
-  std::optional<RaceOverlap> overlap;  // of the two tensors; nothing: not known
+  std::optional<RaceOverlap> overlap;  // of the two tensors; nullopt if unknown
 };
 
-// Why it failed, as a rule knows it from this finding's facts.
+// Why the operation failed, concluded by a rule from the facts of the finding.
 struct Cause {
   std::string id;    // "index-out-of-range"
-  std::string text;  // a sentence or two with the values filled in
+  std::string text;  // one or two sentences with the values filled in
   std::vector<std::pair<std::string, std::string>> facts;
-  std::string link;                // documentation
-  bool certain = false;            // false: "often" or "probably"
+  std::string link;                // to documentation
+  bool certain = false;            // if false, the text says "often" or "probably"
   std::vector<std::size_t> proof;  // indices in Finding::arguments
 };
 
 // For a kernel that PyTorch's autograd launched. Its lines are in `related`: where the node was made ("forward") and
 // where backward() was called ("backward"), if they are known.
 struct Backward {
-  std::string node;     // "GatherBackward0"; empty: it adds up gradients, or nothing is known
-  std::string because;  // why the forward line is not known
-  bool leads = false;   // the forward line is the true line: nothing of the user's ran in the backward pass
+  std::string node;     // "GatherBackward0"; empty if the kernel adds up gradients, or if unknown
+  std::string because;  // why the forward line is unknown
+  bool leads = false;   // the forward line is the true line: no user code ran in the backward pass
 };
 
-// For an operation whose thread runs no line of the user's: the finding's location is the line that started the thread
-// (also in `related`, as "started"), and not one of `stack`.
+// For an operation on a thread that runs no line of the user's. The finding's location is then the line that started
+// the thread (also in `related`, as "started"), and not a line of `stack`.
 struct ThreadStart {
   Location issued;                            // the library's line that issued the operation
   bool pool = false;                          // the line gave the work to a pool of threads
-  std::vector<symbolize::PythonFrame> stack;  // up to the line and beyond, where it was started; innermost first
+  std::vector<symbolize::PythonFrame> stack;  // the stack at which the thread was started; innermost first
 };
 
-// Candidates with one true line are one: `launch` is the likeliest of `launches`.
+// All candidates with the same true line: `launch` is the likeliest of `launches`.
 struct CandidateLine {
   Location location;
   Launch launch;
   std::string because;
   std::size_t launches = 1;
-  std::vector<std::string> kernels{};  // mangled kernel names, if the line's nodes have several; else empty
+  std::vector<std::string> kernels{};  // mangled names, if the nodes of the line run several kernels; else empty
 };
 
 // A command to paste, quoted for a shell.
 struct WitnessCommand {
   std::string text;
-  bool runs_target = false;  // the command of the report follows
+  bool runs_target = false;  // append the report's command to it
 };
 
 struct Finding {
@@ -294,52 +296,53 @@ struct Finding {
   std::uint32_t code = 0;
   std::string name, runtime_name, title, text;
   Location location;                           // the true line
-  std::vector<symbolize::SourceLine> excerpt;  // the nearest line and its neighbours; empty: the file cannot be read
-  std::string why_no_line;                     // where the location has none
-  bool lacks_line_information = false;         // that is why: the module was built without
-  std::string module_unknown;     // why its module, where there is no line, is not known: "is no longer there"
-  std::string source_newer_than;  // "the program had started", if the file was written after that, and before the
-                                  // failure; "libstep.so had been built"; else empty
-  std::vector<std::string> changed_sources;  // files of its lines that were written since: their text is left out
+  std::vector<symbolize::SourceLine> excerpt;  // the nearest line and its neighbours; empty if the file cannot be read
+  std::string why_no_line;                     // why the location has no line
+  bool lacks_line_information = false;         // it has no line because its module was built without line information
+  std::string module_unknown;  // why the module of a location without a line is unknown: "is no longer there"
+  std::string
+      source_newer_than;  // the event that the file is newer than: "the program had started" (written before the
+  // failure), or "libstep.so had been built"; else empty
+  std::vector<std::string> changed_sources;  // source files written since the run; their text is left out
   std::optional<Location> caller;            // Python line that called a native one (also in `related`)
   std::optional<Backward> backward;          // a kernel of a backward pass
   std::optional<ThreadStart> thread_start;   // a library issued it on a thread of its own
-  std::string via;                           // how it got there: "ctypes, libsmooth.so"
-  std::optional<Location> reported_at;       // where the program noticed; nothing if it never asked
+  std::string via;                           // bridge from Python to native code: "ctypes, libsmooth.so"
+  std::optional<Location> reported_at;       // where the program noticed the failure; nullopt if it never checked
   std::string reported_api;                  // "cudaMemcpy"
-  std::string reported_library;              // "libcublas.so.13": it made that call, and returns a status of its own
-  bool found_at_exit = false;        // by our probe before the end of process or context, not by a call of the program
-  bool found_by_wait = false;        // by our wait for the operation, before any call of the program
-  std::optional<double> standstill;  // of a hang: seconds without any progress
-  // The number of a hang that was found while the program ran, in Manifest::stalls.
+  std::string reported_library;              // "libcublas.so.13": the library that made that call
+  bool found_at_exit = false;  // by cudadiag's probe before the process or context ended, not by a call of the program
+  bool found_by_wait = false;  // by cudadiag's wait for the operation, before any call of the program
+  std::optional<double> standstill;  // for a hang: seconds without progress
+  // For a hang that was found while the program ran: its index in Manifest::stalls.
   std::optional<std::size_t> stall;
-  std::optional<double> ended_after;    // and seconds after which the operation ended by itself
-  std::optional<session::Work> issues;  // for a hang: the kind of work, if the call's name is not known
-  std::optional<WaitsFor> waits_for;    // of a hang: if the operation waits for something else
-  std::string wait;                     // and that in words: "until the word at 0x7f40 equals 1; …"
-  bool write_queued = false;            // likewise
+  std::optional<double> ended_after;    // seconds after which the operation ended without help
+  std::optional<session::Work> issues;  // for a hang: the kind of work, if the call's name is unknown
+  std::optional<WaitsFor> waits_for;    // for a hang: set if the operation waits for something else
+  std::string wait;                     // the wait in words: "until the word at 0x7f40 equals 1; …"
+  bool write_queued = false;            // the write of the value that it waits for is queued on a stream
   std::vector<Related> related;
   std::optional<Launch> launch;
   symbolize::SourceStack stack;
   std::optional<Device> device;
-  std::string device_unknown;     // why there is none
-  std::string foreign_exception;  // of a rerun's core dump, in code that the program had not loaded
+  std::string device_unknown;     // why `device` is empty
+  std::string foreign_exception;  // in a rerun's core dump, but in code that the program had not loaded
   std::optional<Access> access;
   std::optional<Memory> memory;
-  std::vector<std::string> witnesses;          // findings of other programs, a sentence each
-  std::vector<WitnessCommand> witness_wanted;  // that ask those which were not asked
-  // Likeliest first, `location` and `launch` itself included; empty if it is one. `unlisted`: others, beyond the most
-  // that are listed. For several calls of one line, `launch` has no ordinals.
+  std::vector<std::string> witnesses;          // findings of other tools, one sentence each
+  std::vector<WitnessCommand> witness_wanted;  // commands for the tools that were not run
+  // Likeliest first, including `location` and `launch`; empty if there is only one. `unlisted` counts those beyond the
+  // maximum that is listed. If there are several calls of one line, `launch` has no ordinals.
   std::vector<CandidateLine> candidates;
   std::size_t unlisted = 0;
   std::vector<Argument> arguments;
   std::optional<Origin> origin;
   std::optional<Inputs> inputs;
   std::optional<SavedLaunch> saved_launch;
-  std::vector<Watched> watched;            // the latest last
-  std::uint64_t watched_milliseconds = 0;  // what reading them had taken
+  std::vector<Watched> watched;            // oldest first
+  std::uint64_t watched_milliseconds = 0;  // time spent reading them
   std::optional<MemoryUse> memory_use;
-  std::optional<ResolvedRace> race;  // of Kind::stream_race
+  std::optional<ResolvedRace> race;  // for Kind::stream_race
   std::optional<Cause> cause;
   std::vector<std::string> fix;
   analyse::Grade grade = analyse::Grade::suspected;
@@ -353,23 +356,23 @@ struct Finding {
 struct RankLine {
   std::uint32_t pid = 0;
   std::optional<int> rank;
-  std::uint64_t issued = 0;  // collectives, in the whole run
-  bool has_come = false;     // to this one
-  // The line of its call; if it has not reached it, where it is on the host, or else of its latest operation.
+  std::uint64_t issued = 0;  // collectives issued in the whole run
+  bool has_come = false;     // whether it has reached this collective
+  // The line of its call. If it has not reached the call: its line on the host, or else of its latest operation.
   Location location;
   bool on_host = false;
-  std::string kernel;  // that it launched there
+  std::string kernel;  // launched at `location`
   std::array<std::uint32_t, 3> grid{};
-  std::optional<double> seconds;     // from then to its end
-  std::optional<std::string> ended;  // before the others: "status 1"; empty: not known
+  std::optional<double> seconds;     // from that call to the end of the process
+  std::optional<std::string> ended;  // "status 1"; nullopt unless it ended before the others, empty if unknown how
 };
 
 struct RanksPart {
-  std::uint64_t number = 0;  // of the collective, from 1
+  std::uint64_t number = 0;  // number of the collective, from 1
   RanksDifference difference = RanksDifference::none;
   std::vector<RankLine> ranks;
-  std::uint64_t first = 1;  // of the collectives that were compared, as they were still recorded
-  // One of them launched more kernels than the others before an earlier collective, and may have left one out there.
+  std::uint64_t first = 1;  // first collective that was compared: older ones are no longer recorded
+  // One rank launched more kernels than the others before an earlier collective, and may have skipped that collective.
   struct Uneven {
     std::uint64_t number = 0;
     std::uint32_t pid = 0;
@@ -379,15 +382,15 @@ struct RanksPart {
   std::optional<Uneven> uneven{};
 };
 
-// One rank of a job at the call of its group that the job waits for.
+// One rank of a job, at the call of its group that blocks the job.
 struct GroupRank {
   std::uint32_t pid = 0;
   std::optional<int> rank;      // in the job
   std::int32_t group_rank = 0;  // in the group
   bool has_come = false;
-  std::string call;   // "all_reduce 481 of 1,024 float32"; empty: it has not come, or the record of it is lost
+  std::string call;   // "all_reduce 481 of 1,024 float32"; empty if it has not made the call, or the record is lost
   Location location;  // of that call, or of where it is instead
-  std::string does;   // of one that has not come, what it does instead: "is in cudaMemcpy", "last worked"
+  std::string does;   // for a rank that has not made the call: "is in cudaMemcpy", "last worked"
 };
 
 // A rank that waits for another one.
@@ -398,18 +401,18 @@ struct GroupWait {
   Location location;
 };
 
-// Why the ranks of a job stand still, by the communicators of NCCL.
+// Why the ranks of a job are blocked, according to NCCL's communicators.
 struct GroupsPart {
   analyse::GroupAnswer::Kind kind = analyse::GroupAnswer::Kind::present;
   analyse::GroupAnswer::Difference difference = analyse::GroupAnswer::Difference::none;
-  std::string group;  // the name that the program gave it; empty: none
+  std::string group;  // the name that the program gave it; empty if none
   std::string title;  // "group tp1", "the group of ranks 2 and 3"
   std::uint64_t hash = 0;
-  std::int32_t size = 0;     // 0: not known
+  std::int32_t size = 0;     // 0 if unknown
   std::string function;      // "all_reduce", "send"
-  std::uint64_t number = 0;  // of the call among those of its function in the group, or of messages to this peer
+  std::uint64_t number = 0;  // of the call among the calls of `function` in the group, or among messages to this peer
   std::vector<GroupRank> ranks;
-  std::vector<std::int32_t> unseen;  // ranks of the group that are not recorded
+  std::vector<std::int32_t> unseen;  // ranks of the group without a recording
   std::vector<GroupWait> circle;
 };
 
@@ -427,11 +430,11 @@ struct PassLine {
   std::string outcome;  // for people
   double seconds = 0;
   std::uint64_t operations = 0, dropped = 0;
-  bool isolated = false;  // it could change nothing
+  bool isolated = false;  // ran where it could not change anything
   std::vector<session::KeptFrom> kept_from{};
-  bool ended_at_that = false;                       // it did not fail, for which that may be the reason
-  std::optional<session::CutShort> cut_short{};     // nothing: it was not ended early
-  std::optional<analyse::Rerun::Outcome> judged{};  // of a rerun that was not ended early
+  bool ended_at_that = false;                       // it did not fail, perhaps because it was kept from a change
+  std::optional<session::CutShort> cut_short{};     // nullopt if it was not ended early
+  std::optional<analyse::Rerun::Outcome> judged{};  // for a rerun that was not ended early
   DumpState dump = DumpState::none;
 };
 
@@ -441,21 +444,21 @@ struct Diagnosis {
   std::vector<analyse::Note> notes;
   std::vector<ProcessLine> processes;
   std::vector<PassLine> passes;
-  std::optional<RanksPart> ranks;    // of a job that hung in a collective, or ended badly
-  std::optional<GroupsPart> groups;  // the same by NCCL's communicators, if they are known; `ranks` is empty then
-  // "driver", "cuda", "cupti", "python", "torch", …: empty if not known. `gpus` one entry per device.
+  std::optional<RanksPart> ranks;    // for a job that hung in a collective, or failed
+  std::optional<GroupsPart> groups;  // the same by NCCL's communicators, if known; `ranks` is then empty
+  // Versions, each empty if unknown. `gpus` has one entry per device.
   std::string driver, cuda, cupti, python, torch, triton, cudnn, nccl;
   std::vector<std::string> gpus;
-  std::vector<std::string> command;  // the target's
+  std::vector<std::string> command;  // of the target
   std::string session;               // folder, for the next commands
-  bool input_read = false;           // by the target: a rerun needs its standard input again
-  bool may_come_back = false;        // reruns did not fail, and none shows that waiting is why
+  bool input_read = false;           // the target read its standard input: a rerun needs the same input again
+  bool may_come_back = false;        // reruns did not fail, and none shows that waiting prevented the failure
   std::string started;               // ISO 8601, UTC
-  std::string foreign{};             // why the session is not the reader's own (session/ownership.h); empty: it is
-  std::string working_directory;     // of the target: paths inside it are shown relative to it
+  std::string foreign{};             // why the session is not the reader's own (session/ownership.h); empty if it is
+  std::string working_directory;     // of the target; paths inside it are shown relative to it
 };
 
-// Leaves only these findings, those of the first one's process first.
+// Keeps only the wanted findings. Those of the first finding's process come first.
 void keep_findings(Diagnosis& report, const std::function<bool(const Finding&)>& wanted);
 
 }  // namespace cudadiag::diagnose

@@ -12,8 +12,8 @@ std::string file_name(const symbolize::NativeFrame& frame) {
   return std::filesystem::path(frame.module).filename().string();
 }
 
-// Also if it is linked statically: then its functions are the program's. A name that begins with a type such as
-// cudaError_t is another function's.
+// A statically linked runtime counts too: its functions are in the program's own module. A name that begins with a
+// type such as cudaError_t belongs to another function.
 bool is_runtime(const symbolize::NativeFrame& frame) {
   const std::string& function = frame.function;
   const bool plain =

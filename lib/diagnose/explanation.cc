@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::string_view kVariables = "env.";
 
-// How the access lies to memory, if a rule can say anything of it.
+// How the access relates to memory, or nullopt if no rule can use it.
 std::optional<Relation> relation_of(const Access& access) {
   switch (access.relation) {
     case Relation::inside:
@@ -95,7 +95,7 @@ class Gathering {
     symptoms.pointer_in_doubt = failure.stale != nullptr && is_pointer_in_doubt(failure);
     if (failure.hang) add_hang(finding, failure, symptoms);
     symptoms.dialect = dialect_of(*failure.process, finding.stack, !report_.torch.empty());
-    // A source that was written since proves nothing.
+    // A source that was written since the run proves nothing.
     if (finding.source_newer_than.empty()) {
       symptoms.source = symbolize::without_comment(
           finding.location.source, finding.location.language == symbolize::Language::python ? "#" : "//");
@@ -139,7 +139,7 @@ class Gathering {
     if (finding.device->assertions > 0) symptoms.assertion = finding.device->message;
   }
 
-  // If there are several candidates, the wait of one is not a cause yet.
+  // If there are several candidates, the wait of one does not explain the hang yet.
   void add_hang(const Finding& finding, const analyse::Failure& failure, causes::Symptoms& symptoms) const {
     symptoms.hang = true;
     if (report_.groups && analyse::in_collective(failure)) {
@@ -184,7 +184,7 @@ class Gathering {
       if (name.starts_with(kVariables)) symptoms.environment[name.substr(kVariables.size())] = value;
     }
     if (const auto origin = session::fork_origin(session_, process)) symptoms.forked_from = origin->parent->pid;
-    // A child that executed another program has another command line.
+    // Without a fork record: a child that executed another program has a different command line.
     for (const session::Process& other : session_.processes) {
       if (other.pid == process.parent_pid && other.argv == process.argv) symptoms.forked_from = other.pid;
     }

@@ -1,4 +1,4 @@
-// The cause of each finding (explain/explain.h), from the facts of the finding, its process and the other findings.
+// Finds the cause of each finding (causes/explain.h) from the facts of the finding, its process and other findings.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace cudadiag::diagnose {
 
-// The CUDA library between the program's code and CUDA on this stack: "libcublas.so.13"; empty: none.
+// The CUDA library between the program's code and CUDA on this stack: "libcublas.so.13"; empty if none.
 std::string cuda_library(const symbolize::SourceStack& stack);
 
-// Sets `cause` and `fix` of the findings that a rule fits; the others keep their general next steps. `failures` are
-// those of the findings, in their order. It needs everything else of a finding: call it after arguments and device are
-// set.
+// Sets `cause` and `fix` of each finding that a rule matches; other findings keep their general next steps. `failures`
+// are the failures of the findings, in the same order. Call this after everything else in the findings is set,
+// including arguments and device.
 void add_causes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                 const std::vector<const analyse::Failure*>& failures);
 

@@ -37,7 +37,7 @@ namespace {
 
 using session::Process;
 
-// Native code that Python called: through what, as far as the modules between the two tell.
+// The bridge between Python and the native code that it called, as far as the modules between the two show it.
 std::string way_in(const ResolvedSite& site) {
   std::string bridge, module;
   for (const symbolize::NativeFrame& frame : site.stack.native) {
@@ -92,7 +92,7 @@ class FindingBuilder {
       finding_.title = "a CUDA graph is replayed with a pointer into freed memory";
       finding_.text = "A graph keeps the addresses that it was captured with; other data may lie there now.";
     }
-    // For a call that failed itself, the driver may say more than the code does.
+    // If the call itself failed, the driver's explanation may say more than the error code.
     const bool own_words = !analyse::is_asynchronous(failure_.kind) && failure_.reported != nullptr;
     if (own_words && !failure_.reported->explanation.empty()) {
       finding_.text = "The driver says: " + failure_.reported->explanation;
@@ -119,7 +119,7 @@ class FindingBuilder {
   }
 
   void locate_call() {
-    // An asynchronous failure without candidates: the reporting call is not where it happened.
+    // An asynchronous failure without candidates did not happen at the call that reported it.
     if (failure_.reported == nullptr || analyse::is_asynchronous(failure_.kind)) return;
     ResolvedSite site = resolve(symbolizer_, process_, failure_.reported->site);
     finding_.launch = launch_of(process_, *failure_.reported, site.mangled);
@@ -138,7 +138,7 @@ class FindingBuilder {
     }
   }
 
-  // The first one leads, unless the launch of its graph does.
+  // The first candidate leads, unless the launch of its graph does.
   void locate(const analyse::Candidate& candidate) {
     const session::GraphNode* node = candidate.node;
     ResolvedSite site = resolve(symbolizer_, process_, candidate.site(),
@@ -166,7 +166,7 @@ class FindingBuilder {
 
   void describe_several() {
     const analyse::Candidate& first = failure_.candidates.front();
-    // The candidates are nodes of one launch of a graph.
+    // True if all candidates are nodes of one launch of a graph.
     const bool of_nodes =
         first.node != nullptr && std::all_of(failure_.candidates.begin(), failure_.candidates.end(),
                                              [&](const auto& other) { return other.operation == first.operation; });
@@ -191,7 +191,7 @@ class FindingBuilder {
     forget_call(std::all_of(failure_.candidates.begin(), failure_.candidates.end(), on_same_stream));
   }
 
-  // Keeps the properties of the code, and drops those of a single call.
+  // Keeps the properties of the code, and drops those of one call.
   void forget_call(bool stream_is_known) {
     if (!finding_.launch) return;
     Launch& launch = *finding_.launch;
@@ -201,7 +201,7 @@ class FindingBuilder {
     forget_shape(launch);
   }
 
-  // If the possible calls launch different things; the rerun that proved the code saw which.
+  // Drops the shape if the possible calls differ in it; the rerun that proved the code may know the right one.
   void forget_shape(Launch& launch) const {
     if (!finding_.candidates.empty() && !finding_.candidates.front().launch.shape_known()) launch.forget_shape();
     if (!failure_.call_not_known || failure_.again == nullptr || launch.graph_node) return;

@@ -1,5 +1,5 @@
-// A finding from one failure: its lines, its operation, its arguments and its memory. What other runs and other findings
-// add comes later (diagnosis.cc).
+// Makes a finding from one failure: its lines, its operation, its arguments and its memory. diagnosis.cc later adds
+// facts from other runs and other findings.
 #pragma once
 
 #include "analyse/analysis.h"
@@ -10,7 +10,7 @@
 
 namespace cudadiag::diagnose {
 
-// `symbolizer` outlives the result.
+// `symbolizer` must outlive the result.
 ResolveSite located_by(symbolize::Symbolizer& symbolizer);
 
 Finding finding_of(const analyse::Failure& failure, const session::Session& session, symbolize::Symbolizer& symbolizer);

@@ -1,4 +1,4 @@
-// Kernel names as a line of a report can hold them.
+// Shortens kernel names to fit into a line of a report.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace cudadiag::diagnose {
 
-// `demangled` without return type and parameters; where that is longer than `columns`, also without namespaces,
-// then with its template arguments folded to `<...>`, at last cut.
+// Returns `demangled` without return type and parameters. If that is longer than `columns`, drops the namespaces,
+// then folds the template arguments to `<...>`, and finally cuts the name.
 std::string short_kernel_name(std::string_view demangled, std::size_t columns);
 
-// Without return type, namespaces, template arguments and parameters: "scale".
+// The name without return type, namespaces, template arguments and parameters: "scale".
 std::string bare_kernel_name(std::string_view demangled);
 
 }  // namespace cudadiag::diagnose

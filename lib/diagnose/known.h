@@ -1,4 +1,4 @@
-// The facts of one state of a session that a Diagnosis is made of.
+// The facts of one state of a session, from which a Diagnosis is made.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace cudadiag::diagnose {
 
-// The reruns without torch.compile, diagnosed as a session of their own.
+// The reruns without torch.compile, diagnosed as a separate session.
 struct EagerAnswer {
   const session::Session* session = nullptr;
   const analyse::Analysis* analysis = nullptr;
@@ -24,15 +24,15 @@ struct Known {
   const analyse::Analysis& analysis;
   const symbolize::DeviceTestimony& testimony;
   symbolize::Symbolizer& symbolizer;
-  std::optional<EagerAnswer> eager{};  // nothing: there were none
-  std::optional<RanksPart> job{};      // where the ranks of the job part of which this session is a part
-  std::optional<GroupsPart> groups{};  // likewise, by NCCL's communicators
+  std::optional<EagerAnswer> eager{};  // nullopt if there were none
+  std::optional<RanksPart> job{};      // where the ranks of the job diverge, if the session is part of a job
+  std::optional<GroupsPart> groups{};  // the same by NCCL's communicators
 };
 
 Diagnosis diagnose(const Known& known);
 
-// As the first findings of a Diagnosis: the first failure's process first, what failed in other processes after it, each
-// group by time. Pointers into the analysis.
+// The order of the first findings of a Diagnosis: failures of the first failure's process, then those of other
+// processes, each group by time. The pointers point into the analysis.
 std::vector<const analyse::Failure*> failures_in_order(const analyse::Analysis& analysis);
 
 }  // namespace cudadiag::diagnose

@@ -16,7 +16,7 @@ using session::Work;
 
 using session::Process;
 
-// `index` may be one of the "none" values: they lie beyond every table.
+// `index` may be one of the "none" values, which are larger than any table.
 template <typename T>
 const T* at(const std::vector<T>& table, std::uint32_t index) {
   return index < table.size() ? &table[index] : nullptr;
@@ -39,7 +39,7 @@ void add_kernel(Launch& launch, const std::string& mangled) {
   launch.kernel = mangled.empty() ? "" : base::demangle(mangled);
 }
 
-// Graphs launch kernels too, and a lost record may have been one.
+// Returns nullopt after a graph, which launches kernels too, or if records are lost: any may have been a kernel.
 std::optional<std::uint64_t> kernel_ordinal(const session::ProcessRecord& record, const session::Operation& operation) {
   using wire::operation::Kind;
   if (operation.kernels != 0) return operation.kernels;
@@ -97,7 +97,7 @@ Launch node_launch_of(const Process& process, const analyse::Candidate& candidat
   launch.site_ordinal.reset();
   if (!candidate.alike) return launch;
   launch.operation = work_of_node(node);
-  // If the record names the nodes that were changed, the others are as they were made.
+  // If the record names the nodes that were changed, all others are as they were made.
   const std::uint32_t flags = candidate.operation->graph_flags;
   const bool told = (flags & wire::operation::kGraphUntold) == 0;
   const bool as_made = (flags & wire::operation::kGraphAltered) == 0 || (told && candidate.changed == 0);

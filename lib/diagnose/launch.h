@@ -1,4 +1,4 @@
-// The failed operation as a finding describes it: kernel, shape, place, and the numbers that distinguish launches.
+// Describes the failed operation for a finding: kernel, shape, place, and the numbers that distinguish launches.
 #pragma once
 
 #include <string>
@@ -7,19 +7,19 @@
 
 namespace cudadiag::diagnose {
 
-// `mangled`: the kernel's name; empty: it is none, or not known.
+// `mangled` is the kernel's name; it is empty if the operation is not a kernel, or the name is unknown.
 Launch launch_of(const session::Process& process, const analyse::Candidate& candidate, const std::string& mangled);
 Launch launch_of(const session::Process& process, const session::FailedCall& error, const std::string& mangled);
 // Describes the candidate's node, if it has one, instead of the graph that ran it.
 Launch node_launch_of(const session::Process& process, const analyse::Candidate& candidate, const std::string& mangled);
 
-// The number of listed candidates that are calls of the likeliest one's line.
+// The number of listed candidates on the line of the likeliest one.
 std::size_t calls_of_line(const Finding& finding);
 
-// The different kernels that can be the one.
+// The different kernels that may have failed.
 struct PossibleKernels {
   std::size_t known = 0;
-  bool more = false;  // those of graphs, or of candidates that are not listed
+  bool more = false;  // also kernels of graphs, or of candidates that are not listed
   bool several() const { return known > 1 || more; }
 };
 PossibleKernels possible_kernels(const Finding& finding);

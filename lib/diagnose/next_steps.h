@@ -1,4 +1,4 @@
-// Advice for an error of which only the kind and the code are known. It never says what is wrong, only where to look.
+// Advice for an error if only its kind and code are known. It says where to search, never what is wrong.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace cudadiag::diagnose {
 
-// Advice for a call whose error was never checked. Worded for causes::in_dialect(), as all steps are.
+// Advice for a call whose error was never checked. It contains choices for causes::in_dialect(), as all steps may.
 std::string check_what_it_returns(const analyse::Failure& failure);
 
-// Advice for an error that another call's check found.
+// Advice for an error that the check after another call found.
 inline constexpr const char* kClearTheError =
     "clear the error where you handle it (cudaGetLastError): otherwise the next check mistakes it for another call's";
 
-// Whether a rerun for a GPU core dump was made, and not given up by the user.
+// Whether there was a rerun for a GPU core dump that the user did not interrupt.
 bool asked_for_dump(const session::Manifest& manifest);
 
 std::vector<std::string> next_steps(const analyse::Failure& failure, const session::Manifest& manifest);

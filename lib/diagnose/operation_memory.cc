@@ -12,7 +12,7 @@ namespace {
 
 using State = analyse::Whereabouts::State;
 
-// Each is resolved by its stack: more would take too long.
+// Each holder's stack is resolved; more holders would take too long.
 constexpr std::size_t kMostHolders = 200;
 constexpr std::size_t kMostRelated = 4;
 
@@ -77,7 +77,7 @@ void add_holder(MemoryUse& memory, const analyse::MemoryHolder& holder, Location
   }
 }
 
-// PCI bus id of the device that the call was made for; empty: not known.
+// PCI bus id of the device that the call was made for; empty if unknown.
 std::string bus_id_of(const session::ProcessRecord& record, const session::FailedCall& call) {
   const auto device = device_of(record, call.context);
   return device ? session::pci_bus_id(record, *device) : "";

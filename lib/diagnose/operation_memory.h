@@ -1,5 +1,5 @@
-// The memory facts of a finding: the failing operation's pointers and where they lead, and what held the memory that a
-// call lacked.
+// The memory facts of a finding: the failing operation's pointers and the memory that they point to, and the holders of
+// the memory that a call lacked.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace cudadiag::diagnose {
 
-// The true line of a site of a process, and its stack.
+// Returns the true line of a call site of a process, and its stack.
 using ResolveSite = std::function<std::pair<Location, symbolize::SourceStack>(const session::Process&, std::uint32_t)>;
 
-// The allocation that a pointer among the arguments of `process` leads to.
+// The allocation that a pointer among the arguments points to. `process` made the call.
 PointedMemory allocation_of(const analyse::OperationArgument& argument, const session::Process& process,
                             const ResolveSite& resolve);
 

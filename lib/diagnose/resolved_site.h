@@ -1,4 +1,4 @@
-// A call site with its symbols: where, how it got there, on which kernel's behalf.
+// A call site with its symbols: its line, its stack, and the kernel that it launched.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,24 @@ struct ResolvedSite {
   std::string mangled;
 };
 
-// `function`: of the kernel, where it is another than the site's.
+// `function` is the id of the kernel if it differs from the kernel of the site.
 ResolvedSite resolve(symbolize::Symbolizer& symbolizer, const session::Process& process, std::uint32_t site_id,
                      std::uint32_t function = 0);
 
-// Another call site of the same kernel lies on the same line, in a loop that the compiler unrolled, say, or further in:
-// the calls of one of them are not those of the line.
+// Whether another call site of the same kernel is on the same line, for example in a loop that the compiler unrolled.
+// The calls of one such site are then not all calls of the line.
 bool shares_line(symbolize::Symbolizer& symbolizer, const session::Process& process, std::uint32_t site_id,
                  const symbolize::Location& line);
 
-// For analyse::analyse. `symbolizer` must outlive it.
+// For analyse::analyse. `symbolizer` must outlive the result.
 analyse::SameLine same_line_by(symbolize::Symbolizer& symbolizer);
 
 // The same location, with the text of its source line.
 Location located(const symbolize::Location& from);
 
-// Kernel, graph, copy, memset or call.
+// Returns kernel, graph, copy, memset or call.
 session::Work work_of(wire::operation::Kind kind);
-// Any work.
+// May return any kind of work.
 session::Work work_of(const session::Operation& operation);
 
 }  // namespace cudadiag::diagnose

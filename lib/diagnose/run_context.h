@@ -1,4 +1,4 @@
-// The parts of a report besides its findings: environment, passes, processes, and everything that could not be seen.
+// The parts of a report besides its findings: environment, passes, processes, and notes on what cudadiag could not see.
 #pragma once
 
 #include <string_view>
@@ -11,21 +11,21 @@ namespace cudadiag::diagnose {
 
 void add_environment(Diagnosis& report, const session::Session& session);
 void add_processes(Diagnosis& report, const session::Session& session);
-// Needs the findings: a pass's outcome is what it found.
+// Call this after the findings are made: the outcome of a pass depends on them.
 void add_passes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                 const symbolize::DeviceTestimony& testimony);
-// Each sentence once; call it when the symbolizer has done the findings' work.
+// Adds each note once. Call this after the symbolizer has resolved all findings.
 void add_notes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                symbolize::Symbolizer& symbolizer);
 
-// After that: work that had long been unfinished, if a program was ended from outside.
+// Call this after add_notes(). If a program was ended from outside, adds work that had long been unfinished.
 void add_unfinished(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                     symbolize::Symbolizer& symbolizer);
 
-// Adds a note that source lines are omitted, with the reason. Does nothing if the reason is empty.
+// Adds a note that source lines are left out, with the reason. Does nothing if the reason is empty.
 void mark_foreign(Diagnosis& report, const std::string& why);
 
-// The text says what a report with `foreign` leaves out, and how to get it.
+// Returns why a report with `foreign` leaves out source lines, and how to get them.
 std::string withheld_text(const Diagnosis& report);
 
 }  // namespace cudadiag::diagnose

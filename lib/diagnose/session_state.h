@@ -1,6 +1,6 @@
-// One state of a session, and what is known of it. Policy, reruns and writers all read it here, so that what decides on
-// a rerun is what is printed. A state is analysed once. Symbols take time, so the diagnosis is made when it is first
-// asked for. One thread at a time.
+// One state of a session with its analysis and diagnosis. Policy, reruns and writers all read them here, so that reruns
+// are decided by the same facts that are printed. Each state is analysed once. Symbols take time, so the diagnosis is
+// made at the first request. Not safe for use by several threads at once.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,9 @@ class EagerReruns;
 
 class SessionState {
  public:
-  // `session` outlives this. It may be extended by reruns, after which advance() is due, but not replaced.
+  // `session` must outlive this object and must not be replaced. Call advance() after a rerun has extended it.
   explicit SessionState(const session::Session& session);
-  // With an analysis that was made already.
+  // Uses an analysis that was made already.
   SessionState(const session::Session& session, analyse::Analysis analysis);
   ~SessionState();
   SessionState(const SessionState&) = delete;
@@ -29,22 +29,22 @@ class SessionState {
   const session::Session& session() const { return session_; }
   symbolize::Symbolizer& symbolizer() { return symbolizer_; }
 
-  // First failures, candidates and grades, with what a GPU core dump says of them.
+  // First failures, candidates and grades, including the evidence of a GPU core dump.
   const analyse::Analysis& analysis();
-  // All that is printed.
+  // Everything that is printed.
   const Diagnosis& diagnosis();
-  // The reruns without torch.compile, as a session of their own; null: there were none.
+  // The reruns without torch.compile, as a separate session; null if there were none.
   EagerReruns* eager();
 
-  // The session is one part of a job, whose ranks diverge here or (nothing) not at all. Call it before diagnosis().
+  // Says that the session is part of a job, and where the ranks diverge (nullopt if nowhere). Call before diagnosis().
   void set_job(std::optional<RanksPart> ranks, std::optional<GroupsPart> groups);
 
-  // The session has a new rerun, or its manifest has changed: it is another state. References from before dangle.
+  // Call this when the session has a new rerun or its manifest has changed. References returned before dangle then.
   void advance();
 
  private:
   const symbolize::DeviceTestimony& testimony();
-  // Lets a GPU core dump have its say in a new analysis.
+  // Weighs the failures of a new analysis by the GPU core dump.
   void weigh();
 
   const session::Session& session_;

@@ -22,13 +22,13 @@ using session::Operation;
 using session::Process;
 using wire::operation::MemoryOperation;
 
-// The number of a stream's operations that are resolved and shown, besides all that can be running.
+// The largest number of a stream's operations that are resolved and shown.
 constexpr std::size_t kShown = 16;
 constexpr std::size_t kUnfinishedColumns = 40;
 
 class StatusBuilder {
  public:
-  // `proven`: the operation that failed, where that is proven; else null.
+  // `proven` is the failed operation if that is proven, else null.
   StatusBuilder(const Process& process, const Operation* proven, symbolize::Symbolizer& symbolizer,
                 const std::string& directory)
       : process_(process), record_(process.record), proven_(proven), symbolizer_(symbolizer), directory_(directory) {}
@@ -79,8 +79,8 @@ class StatusBuilder {
     return open;
   }
 
-  // Up to where the stream's operations are shown, or counted as candidates. Those before it that are neither are not
-  // what blocks it, and nothing waits for them.
+  // The ordinal up to which the stream's operations are shown or counted as candidates. Earlier operations that are
+  // neither do not block the stream, and nothing waits for them.
   static std::uint32_t last_told(const analyse::UnfinishedStream& stream,
                                  const std::vector<const session::Operation*>& shown) {
     if (shown.empty()) return stream.proven() ? stream.bound : stream.stream->issued;
@@ -102,13 +102,13 @@ class StatusBuilder {
     for (const std::uint32_t other : stream.behind) {
       open.may_wait_for.push_back(analyse::stream_name(record_.streams[other]));
     }
-    // Operations at which a stream cannot be blocked are shown only if there are no others.
+    // Operations that cannot block a stream are shown only if there are no others.
     const auto& shown = stream.candidates.empty() ? stream.operations : stream.candidates;
     for (std::size_t i = 0; i < std::min(shown.size(), kShown); ++i) open.operations.push_back(of(*shown[i], stream));
     const std::uint32_t told = last_told(stream, shown);
     const auto refused = std::count_if(stream.refused.begin(), stream.refused.end(),
                                        [&](std::uint32_t ordinal) { return ordinal > told; });
-    // A damaged record may count more than were issued.
+    // A damaged record may count more operations than were issued.
     const std::uint32_t behind = open.issued > told ? open.issued - told : 0;
     open.more = behind - std::min(behind, static_cast<std::uint32_t>(refused));
     for (const StreamWait& wait : stream.waits) {
@@ -152,7 +152,7 @@ std::string place_of(const Process& process, const Operation& operation, symboli
   return place(located(resolve(symbolizer, process, operation.site).line.location), directory);
 }
 
-// Working directories as the process recorded them, if no launcher recorded one.
+// The working directory from the launcher, or from the process if no launcher recorded one.
 std::string directory_of(const session::Session& session) {
   if (!session.manifest.working_directory.empty() || session.processes.empty()) {
     return session.manifest.working_directory;
@@ -160,7 +160,7 @@ std::string directory_of(const session::Session& session) {
   return session::value_of(session.processes.front().record, session::Property::cwd);
 }
 
-// Null if it is not proven, or not known which call of the line it was.
+// Returns null if no operation is proven, or if it is unknown which call of the line failed.
 const Operation* proven_of(const analyse::Analysis& analysis, const Process& process) {
   for (const analyse::Failure& failure : analysis.failures) {
     const bool failed = analyse::is_asynchronous(failure.kind) && failure.code != 0 && failure.process == &process;
@@ -231,7 +231,7 @@ Status build_status(const session::Session& session, const analyse::Analysis& an
     status.processes.push_back(StatusBuilder(process, proven, symbolizer, status.working_directory).build());
     status.processes.back().outlived = session.manifest.outlived_by.contains(process.pid);
     const session::ProcessRecord& record = process.record;
-    // How long it has continued after its error is not recorded.
+    // It is not recorded how long a frozen process has continued after its error.
     if (record.clock_last == 0 || (goes_on.value_or(false) && record.state == wire::area::State::frozen)) continue;
     const double seconds = record.seconds(record.clock_last);
     if (!status.seconds || seconds > *status.seconds) status.seconds = seconds;
@@ -239,7 +239,7 @@ Status build_status(const session::Session& session, const analyse::Analysis& an
   if (!goes_on.value_or(false)) {
     const auto& passes = session.manifest.passes;
     if (!status.seconds && !passes.empty()) status.seconds = passes.front().seconds;
-    // Without a launcher nothing is ever whole.
+    // Without a launcher, the session is never marked as whole.
     status.whole = session.whole || (passes.empty() && !status.processes.empty());
   }
   if (status.command.empty() && !status.processes.empty()) status.command = status.processes.front().argv;

@@ -1,4 +1,4 @@
-// The unfinished work and the waits of a run at one moment, worded and resolved: while it runs, or at its end.
+// The unfinished work and the waits of a run at one moment, while it runs or at its end, resolved and put into words.
 // The writers are in report/status/status_text.h.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace cudadiag::diagnose {
 
-// An operation that is not known to have finished.
+// An operation that may not have finished.
 struct OpenOperation {
   session::Work operation = session::Work::call;
   std::string kernel;  // demangled
@@ -21,7 +21,7 @@ struct OpenOperation {
   std::optional<std::uint64_t> site_ordinal;
   std::optional<double> seconds;  // since it was issued
   Location location;
-  bool candidate = false;  // it may be what blocks its stream
+  bool candidate = false;  // it may block its stream
 };
 
 // Another party's action that an operation waits for.
@@ -36,21 +36,21 @@ struct OpenStream {
   std::uint64_t handle = 0;
   std::optional<std::uint32_t> device;
   std::uint32_t issued = 0, completed = 0;
-  bool proven = false;  // that anything of it is unfinished
+  bool proven = false;  // whether unfinished work on it is certain
   analyse::Grade grade = analyse::Grade::suspected;
   std::uint32_t candidates = 0;           // operations that may block it
-  std::uint32_t missing = 0;              // among them, lost records
-  std::vector<OpenOperation> operations;  // the oldest ones
-  std::uint32_t more = 0;                 // that follow them
+  std::uint32_t missing = 0;              // how many of them have no record
+  std::vector<OpenOperation> operations;  // the oldest ones only
+  std::uint32_t more = 0;                 // how many follow them
   std::vector<OpenWait> waits;
-  std::vector<std::string> may_wait_for;  // streams, without a wait: as the legacy default stream has it
+  std::vector<std::string> may_wait_for;  // streams that it waits for implicitly, as the legacy default stream does
 };
 
 struct OpenCall {
   std::uint32_t tid = 0;
   std::string thread;     // its name
   std::string call;       // "cudaStreamSynchronize", as the program made it
-  std::string waits_for;  // "stream 0x55d0c8"; empty: not known
+  std::string waits_for;  // "stream 0x55d0c8"; empty if unknown
   std::optional<double> seconds;
   Location location;
   symbolize::SourceStack stack;
@@ -63,24 +63,24 @@ struct ProcessStatus {
   wire::area::State state = wire::area::State::empty;
   std::uint64_t operations = 0;
   std::optional<double> idle;  // seconds since the newest operation was issued
-  std::uint64_t errors = 0;    // calls that returned one
-  bool outlived = false;       // it outlived the command
+  std::uint64_t errors = 0;    // calls that returned an error
+  bool outlived = false;       // the process outlived the command
   std::vector<OpenStream> streams;
   std::vector<OpenCall> calls;
 };
 
 struct Status {
-  std::optional<bool> goes_on = false;  // nothing: not known
+  std::optional<bool> goes_on = false;  // nullopt if unknown
   std::optional<double> seconds;        // since the first process began
   std::string session, working_directory;
   std::vector<std::string> command;
   std::vector<ProcessStatus> processes;
   std::vector<std::string> notes;
-  std::string unrecorded;  // why it was run without recording; empty: it was not
-  bool whole = true;       // false: part of a finished run is missing; the notes say what
+  std::string unrecorded;  // why the program was run without recording; empty if it was recorded
+  bool whole = true;       // if false, part of a finished run is missing, and the notes say which
 };
 
-// `analysis`: of the session, if the run is over. A run in progress is read often, and needs none.
+// `analysis` is that of the session if the run is over. A run in progress is read often, and needs no analysis.
 Status build_status(const session::Session& session, const analyse::Analysis& analysis, std::optional<bool> goes_on,
                     symbolize::Symbolizer& symbolizer);
 
@@ -88,10 +88,10 @@ Status build_status(const session::Session& session, const analyse::Analysis& an
 std::string wait_text(const session::Process& process, const analyse::StreamWait& wait,
                       symbolize::Symbolizer& symbolizer, const std::string& directory);
 
-// The grade of the answer which operation blocks a stream.
+// The grade of evidence for the operation that blocks a stream.
 analyse::Grade grade_of(const analyse::UnfinishedStream& stream);
 
-// The oldest work that is known to have been unfinished for a second or more when its program ended; empty: none.
+// Names the oldest work that had been unfinished for at least a second when its program ended; empty if none.
 std::string unfinished_text(const Status& status);
 
 }  // namespace cudadiag::diagnose

@@ -1,4 +1,4 @@
-// Streams by their handles, as people call them.
+// Names of streams for people, from the streams' handles.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folders that packages are installed in, from the libraries that were on a stack.
+// The folders in which packages are installed, found through the libraries that were on a stack.
 std::set<std::string> package_folders(const session::ProcessRecord& process) {
   std::set<std::string> folders;
   for (const session::Module& module : process.modules) {
@@ -22,7 +22,7 @@ std::set<std::string> package_folders(const session::ProcessRecord& process) {
   return folders;
 }
 
-// "torch" and "2.11.0" from "torch-2.11.0.dist-info"; empty if it is not such a name.
+// "torch" and "2.11.0" from "torch-2.11.0.dist-info"; both are empty if the name does not have this form.
 std::pair<std::string_view, std::string_view> split_metadata_name(std::string_view name) {
   constexpr std::string_view kEnding = ".dist-info";
   const std::size_t dash = name.find('-');

@@ -1,5 +1,5 @@
-// Versions of the packages that a process used, read from the names of the metadata folders that Python installers
-// leave beside them ("torch-2.11.0.dist-info"). Nothing is imported or executed.
+// Versions of the packages that a process used. They come from the names of the metadata folders that Python
+// installers put next to packages ("torch-2.11.0.dist-info"). Nothing is imported or executed.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace cudadiag::diagnose {
 
-// "torch", "triton", "cudnn", "nccl", as far as they are installed in the folders from which the process loaded
+// Versions of "torch", "triton", "cudnn" and "nccl", if they are installed in a folder from which the process loaded
 // libraries.
 std::map<std::string, std::string> package_versions(const session::ProcessRecord& process);
 

@@ -228,8 +228,8 @@ std::string_view meaning(Grade grade) {
 
 namespace {
 
-// $'…', which bash, zsh, ksh and POSIX since 2024 know, for bytes that a terminal would not show: all but plain ASCII
-// is spelled.
+// Writes $'…', which bash, zsh, ksh and POSIX since 2024 support, for bytes that a terminal would not show: everything
+// but plain ASCII becomes an escape.
 std::string escaped_word(std::string_view word) {
   std::string quoted = "$'";
   for (const char c : word) {

@@ -1,4 +1,4 @@
-// The contract's words for the model's enumerations: what `--json` prints and people filter by.
+// The words of the JSON contract for the model's enumerations: `--json` prints them, and people filter by them.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ std::string_view word(analyse::GroupAnswer::Kind kind);
 std::string_view word(analyse::GroupAnswer::Difference difference);
 std::string_view word(WaitsFor what);
 std::string_view word(wire::area::State state);
-// "python", "c++"; empty: not known.
+// "python", "c++"; empty if unknown.
 std::string_view word(symbolize::Language language);
 
 // The outcome of a rerun: "proven", "did not fail".
@@ -36,14 +36,14 @@ std::string_view word(analyse::Rerun::Outcome outcome);
 // "4096,1,1"
 std::string dimensions(const std::array<std::uint32_t, 3>& d);
 
-// The command that reruns a recorded command. `session`: its folder. `input`: it reads its standard input, which the
-// user has to give again.
+// The command that reruns a recorded command. `session` is the session's folder. `input` is true if the program reads
+// its standard input, which the user must then supply again.
 std::string bisect_command(const std::string& session, bool input, const std::string& options = "");
 
-// For `cudadiag bisect`, if a failure comes and goes.
+// Option of `cudadiag bisect` for a failure that comes and goes.
 inline constexpr const char* kRepeat = "--repeat 20";
 
-// "a, b and c", with " and " as the last one's word.
+// "a, b and c" if `last` is " and ".
 std::string joined(const std::vector<std::string>& words, const char* last);
 // "a kernel", "an event"
 std::string with_article(std::string_view word);
@@ -52,10 +52,11 @@ std::string thousands(std::uint64_t number);
 // "40 ms", "4.2 s", "62 s", "3 min"
 std::string duration(double seconds);
 
-// Quoted as one word for a shell, and printable: characters that base::printable() would change are spelled out.
+// Returns `word` quoted as one word for a shell and printable: characters that base::printable() would change are
+// written as escapes.
 std::string shell_word(std::string_view word);
 
-// The meaning of a grade, for readers who meet the word for the first time.
+// Explains a grade to readers who meet the word for the first time.
 std::string_view meaning(analyse::Grade grade);
 
 }  // namespace cudadiag::diagnose
