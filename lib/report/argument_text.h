@@ -1,4 +1,4 @@
-// The values that went into a failing operation, a line each.
+// Writes the arguments of a failing operation, one line each.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace cudadiag::report {
 // "idx int64 [8,512] cuda:0, min 0, max 30050, 3 too large"
 std::string argument_line(const diagnose::Argument& argument, const std::string& directory);
 
-// The arguments that prove the cause, at most three; with `verbose` all, these first.
+// The arguments that prove the cause, at most three. With `verbose`, all arguments, those first.
 std::vector<std::string> argument_lines(const diagnose::Finding& finding, const std::string& directory, bool verbose);
 
 }  // namespace cudadiag::report

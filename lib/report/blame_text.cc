@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kBlamedSource = 40;
 
-// A broken capture is noticed by the calls that follow the one that broke it, another failed call by the call that asks
-// for the last error.
+// The calls after the one that broke a capture notice it; a call that asks for the last error notices an earlier failed
+// call.
 bool noticed_elsewhere(const diagnose::Finding& finding) {
   if (!finding.reported_at) return false;
   const auto key = [](const diagnose::Location& at) {
@@ -24,7 +24,7 @@ bool noticed_elsewhere(const diagnose::Finding& finding) {
   return key(*finding.reported_at) != key(finding.location);
 }
 
-// A place without a line is the user's if its module is.
+// A location without a line is the user's if its module is.
 bool is_users(const diagnose::Location& at, const diagnose::Finding& finding) {
   if (!at.called_from.empty()) return true;
   const auto& native = finding.stack.native;

@@ -1,4 +1,4 @@
-// Whom the program blames, and that he is innocent.
+// Names the call at which the program saw the error, and says that it is innocent.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace cudadiag::report {
 
-// "train.py:88 loss.item() (cudaMemcpyAsync): innocent"; empty: the failing call is the one that said so.
+// "train.py:88 loss.item() (cudaMemcpyAsync): innocent"; empty if the failing call itself reported the error.
 std::string blamed_text(const diagnose::Finding& finding, const std::string& directory);
 
 }  // namespace cudadiag::report

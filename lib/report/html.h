@@ -1,6 +1,6 @@
-// The report as one file for a browser: the verdict with its line, grade and cause, the source around it, drawings, and
-// all that `-v` prints, with stacks folded. It has no script, loads nothing, and what the target could have put into it
-// is text.
+// Writes the report as one file for a browser: the verdict with its line, grade and cause, the source around it,
+// drawings, and everything that `-v` prints, with stacks folded. The page has no script and loads nothing. All data
+// that the target may control stays text.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@
 namespace cudadiag::report {
 
 struct PageOptions {
-  const Redaction* redaction = nullptr;  // takes names of people, hosts and home folders out; null: they stay
+  const Redaction* redaction = nullptr;  // removes names of people, hosts and home folders; null keeps them
   std::string version;                   // of cudadiag
 };
 
-// `pictures`: of the report's findings, in their order; those that are missing are left out.
+// `pictures` belong to the report's findings, in their order; there may be fewer.
 std::string write_html(const diagnose::Diagnosis& report, const std::vector<diagnose::FindingPictures>& pictures = {},
                        const PageOptions& options = {});
 

@@ -1,4 +1,4 @@
-// The report as JSON, contract "cudadiag.report/1" (report.schema.json beside this file).
+// Writes the report as JSON, by the contract "cudadiag.report/1" (report.schema.json next to this file).
 #pragma once
 
 #include <string>

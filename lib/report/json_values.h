@@ -1,4 +1,4 @@
-// Values that the JSON documents of this room share.
+// Helpers for the JSON documents in this folder.
 #pragma once
 
 #include <nlohmann/json.hpp>

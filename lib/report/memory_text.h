@@ -1,4 +1,4 @@
-// The lines of a report about memory.
+// Writes the lines of a report about memory.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace cudadiag::report {
 
 using causes::size_text;
 
-// The operation's pointers that lie in freed memory or past an end, unless the cause names them; with `verbose`, all of
-// them.
+// The operation's pointers into freed memory or past the end of an allocation, unless the cause names them. With
+// `verbose`, always all of them.
 std::vector<std::string> wrong_pointer_lines(const diagnose::Finding& finding, const std::string& directory,
                                              bool verbose);
-// The answer of PyTorch's allocator, if it was asked.
+// What PyTorch's allocator reported, if a rerun asked it.
 std::vector<std::string> tensor_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose);
-// The request, the memory that was free, and who held the rest.
+// The request, the free memory, and the holders of the rest.
 std::vector<std::string> memory_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose);
 
 }  // namespace cudadiag::report

@@ -33,7 +33,7 @@ std::string value_of(const OriginStep& step) {
   return std::visit([](auto number) { return fmt::format("{}", number); }, *step.value);
 }
 
-// The operator says no more than the line where a value only passes through.
+// Names the operator only if it made the value; otherwise the line says enough.
 std::string first_line(const diagnose::Origin& origin, const std::string& directory) {
   const OriginStep& first = origin.steps.front();
   const bool is_seen = origin.grade == analyse::Grade::proven;

@@ -1,4 +1,4 @@
-// The row on where a bad value came from.
+// Writes the row about the origin of a bad value.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A page of a report: labelled sections, cut to a number of lines, coloured last. Knows nothing of CUDA.
+// A page of a report: labelled sections, cut to a number of lines, then coloured. Independent of CUDA.
 #pragma once
 
 #include <cstddef>
@@ -9,42 +9,42 @@
 namespace cudadiag::report {
 
 inline constexpr std::size_t kLabelWidth = 8;
-// The right edge of the text on wider pages.
+// The right edge of the text on pages that are wider.
 inline constexpr std::size_t kRightEdge = 100;
 
 enum class Ink { plain, headline, marked };
 
-// The treatment of a line that is too long: sentences are broken at spaces, source is cut, commands to paste stay.
+// How to treat a line that is too long: sentences wrap at spaces, source is cut, commands to paste stay whole.
 enum class Wide { wraps, is_cut, stays };
 
-// The subject of a section, for writers that give it a place of its own.
+// The subject of a section, for writers that place it separately.
 enum class Topic {
-  fact,      // a row of a table will do
+  fact,      // a row of a table is enough
   headline,  // the error and its line
-  source,    // lines of code, and what is wrong with them
+  source,    // lines of code, and remarks on them
   cause,
-  evidence,  // the grade, its meaning, and how it is known
+  evidence,  // the grade, its meaning, and the reasons
   fix,
   blame,
   stack,
 };
 
 struct Section {
-  std::string label;               // "Why"; empty: lines are at the left edge
-  std::vector<std::string> lines;  // each is shown whole or not at all, in as many rows as it takes
-  std::size_t at_least = 1;        // lines that stay unless the page is very short
-  int sacrifice = 0;               // the highest gives its lines up first
+  std::string label;               // "Why"; if empty, the lines begin at the left edge
+  std::vector<std::string> lines;  // each is shown whole or not at all, and may take several rows
+  std::size_t at_least = 1;        // lines to keep unless the page is very short
+  int sacrifice = 0;               // the section with the highest value loses lines first
   Ink ink = Ink::plain;
   Wide wide = Wide::wraps;
-  bool is_link = false;  // to a page of ours, or of a vendor's: nothing that a session holds
+  bool is_link = false;  // an address of cudadiag's or a vendor's pages, never data from a session
   Topic topic = Topic::fact;
 };
 
-// `text` broken at spaces into rows of at most `columns`, indented as it is, those after the first by `hang` more. A
-// word that is too long has a row of its own.
+// Wraps `text` at spaces into rows of at most `columns`. All rows keep its indentation; those after the first get
+// `hang` more. A word that is too long gets its own row.
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns, std::size_t hang = 0);
 
-// `left`, and `right` at the right edge.
+// Puts `left` at the left edge and `right` at the right edge.
 std::string justify(std::string_view left, std::string_view right, std::size_t columns);
 
 struct Page {
@@ -52,12 +52,12 @@ struct Page {
   bool colour = false;
   std::vector<Section> sections;
 
-  // The rows that a line of the section takes after its label.
+  // The rows that a line of the section takes, without the label.
   std::vector<std::string> rows(const Section& section, std::string_view line) const;
 
-  // Drops lines of the sections that can spare them until `limit` rows are kept; a section that lost some says "...".
-  // If that is not enough, sections that sacrifice anything keep one line. If that is not enough either, because some
-  // sentence is longer than any of ours, the longest are cut.
+  // Drops lines of sections that can spare them until `limit` rows remain; a section that lost lines ends in "...". If
+  // that is not enough, sections with a `sacrifice` keep one line. If even that is not enough, because a sentence is
+  // longer than any of cudadiag's own, the longest lines are cut.
   void fit(std::size_t limit);
   std::string print() const;
 

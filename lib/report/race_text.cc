@@ -40,7 +40,7 @@ std::string what(const diagnose::ResolvedAccess& access, bool verbose) {
   return text;
 }
 
-// Code on the CPU is seen by what it does to memory.
+// A write by code on the CPU is seen only through the changed memory, so its line may be unknown.
 bool has_line(const diagnose::ResolvedAccess& access) { return !access.on_host || access.location.known(); }
 
 std::vector<std::string> lines_of(const diagnose::ResolvedAccess& access, const std::string& directory, bool verbose) {
@@ -101,7 +101,7 @@ std::vector<std::string> race_tensors(const diagnose::ResolvedRace& race) {
   };
   const auto name = [&](const diagnose::ResolvedAccess& access, const diagnose::ResolvedAccess& other) {
     if (!access.tensor) return std::string();
-    // The other line may have a name for it.
+    // The other line may have a name for the tensor.
     const bool other_names = other.tensor && same_kind() && !other.tensor->view;
     return tensor_name(*access.tensor, other_names ? other.tensor->name : "") + ": ";
   };

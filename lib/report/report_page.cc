@@ -17,7 +17,7 @@ namespace cudadiag::report {
 namespace {
 
 constexpr std::size_t kOthersNamed = 2;
-constexpr std::size_t kUsualColumns = 80;  // on narrower terminals the same text takes more lines
+constexpr std::size_t kUsualColumns = 80;  // narrower terminals need more lines for the same text
 
 Section passes(const diagnose::Diagnosis& report) {
   Section section{"Passes", {}, 0, 9, Ink::plain, Wide::wraps};
@@ -30,7 +30,7 @@ Section passes(const diagnose::Diagnosis& report) {
   return section;
 }
 
-// The answer for a job of several ranks.
+// The answer for a whole job of several ranks.
 Section job_answer(const diagnose::Diagnosis& report) {
   Section section{"", {}, 1, 0, Ink::headline, Wide::wraps, false, Topic::headline};
   const std::string sentence = diagnose::job_sentence(report);
@@ -61,11 +61,11 @@ std::vector<SharedFinding> shared_findings(const diagnose::Diagnosis& report) {
   return all;
 }
 
-// Other failures: those of other processes, and less important findings of the same one.
+// Other findings: those of other processes, and less important ones of the same process.
 Section others(const diagnose::Diagnosis& report) {
   Section section{"", {}, kOthersNamed + 1, 0, Ink::plain, Wide::wraps};
   std::size_t named = kOthersNamed;
-  // All races matter equally: users who look for them want them all.
+  // All races matter equally: users who search for races want to see all.
   for (const diagnose::Finding& finding : report.findings) named += finding.race ? 1 : 0;
   std::vector<SharedFinding> all = shared_findings(report);
   std::vector<diagnose::RankName>& same = all.front().ranks;
@@ -96,7 +96,7 @@ bool was_rerun(const diagnose::Diagnosis& report) {
   });
 }
 
-// The reason for missing source lines.
+// The reason why source lines are missing.
 Section withheld(const diagnose::Diagnosis& report) {
   Section section{"Source", {}, 1, 0, Ink::plain, Wide::wraps};
   if (!report.foreign.empty()) section.lines.push_back(base::printable(diagnose::withheld_text(report)));
@@ -107,13 +107,13 @@ Section withheld(const diagnose::Diagnosis& report) {
 Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   Section section{"Next", {}, 2, 0, Ink::plain, Wide::stays};
   if (report.session.empty() || report.findings.empty() || report.passes.empty()) return section;
-  // A rerun runs the session's command, which somebody else has chosen.
+  // A rerun would run the session's command, which somebody else has chosen.
   suggest_rerun = suggest_rerun && report.foreign.empty();
   const bool first_rerun = suggest_rerun && !was_rerun(report);
   const auto bisect = [&](const char* options = "") {
     return diagnose::bisect_command(report.session, report.input_read, options);
   };
-  // Reruns can show more if there was none yet. Text that the shell takes for a comment may be pasted too.
+  // A first rerun can show more. The text after # is a comment for the shell, so the whole line can be pasted.
   if (first_rerun && analyse::is_asynchronous(report.findings.front().kind) && report.findings.front().code != 0) {
     section.lines.push_back(
         base::printable(fmt::format("{}  # {} a rerun", bisect(), roughly(report.passes.front().seconds))));
@@ -134,7 +134,7 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   }
   if (report.findings.front().standstill) {
     const auto& launch = report.findings.front().launch;
-    // The positions of a collective's threads explain nothing: the threads wait for other ranks.
+    // The lines of a collective's threads explain nothing: the threads wait for other ranks.
     const bool runs = launch &&
                       (launch->operation == session::Work::kernel || launch->operation == session::Work::graph) &&
                       !analyse::is_collective(launch->kernel);
@@ -144,7 +144,7 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
     section.lines.push_back(base::printable(
         fmt::format("cudadiag status {}  # all that was unfinished", diagnose::shell_word(report.session))));
   }
-  // An access whose line the GPU did not keep, if the reruns are done.
+  // After the reruns: compute-sanitizer may find the line of an access that no core dump shows.
   const diagnose::Finding& first = report.findings.front();
   const bool sanitized = std::any_of(report.passes.begin(), report.passes.end(), [](const diagnose::PassLine& pass) {
     return pass.kind == session::PassKind::sanitize;

@@ -1,4 +1,4 @@
-// A report as pages, for those who read it as text: what `write_text` prints and `write_html` marks up. Every line is
+// A report as pages of text: `write_text` prints them, and `write_html` marks them up. Every line has gone through
 // base::printable().
 #pragma once
 
@@ -11,17 +11,17 @@
 
 namespace cudadiag::report {
 
-// The first finding, and what to do next; at most `options.lines` rows. Empty when there is no finding, unless
-// `options.say_clean` asks for more.
+// The first finding, and what to do next, in at most `options.lines` rows. Empty if there is no finding, unless
+// `options.say_clean` is set.
 Page short_page(const diagnose::Diagnosis& report, const TextOptions& options);
 
-// The verdict of a session without a finding: "no CUDA failure in this session". `reason` is the note that explains it.
+// The verdict on a session without a finding: "no CUDA failure in this session". `reason` is the note that explains it.
 struct CleanVerdict {
   std::string sentence, reason;
 };
 CleanVerdict clean_verdict(const diagnose::Diagnosis& report);
 
-// All that is known: a page for each finding, then one of the run.
+// Everything that is known: one page for each finding, then one for the run.
 std::vector<Page> whole_pages(const diagnose::Diagnosis& report, const TextOptions& options);
 
 }  // namespace cudadiag::report

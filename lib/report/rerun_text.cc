@@ -38,7 +38,7 @@ bool any_pass(const Diagnosis& report, Predicate predicate) {
 
 bool is_confirm(const PassLine& pass) { return pass.kind == PassKind::confirm; }
 
-// "a rerun (3.2 s)"; empty if none waited for anything.
+// "a rerun (3.2 s)"; empty if no rerun waited for operations.
 std::string reruns_text(const Diagnosis& after) {
   const auto reruns = std::count_if(after.passes.begin(), after.passes.end(), is_confirm);
   if (reruns == 0) return "";
@@ -59,7 +59,7 @@ std::string proof_text(const Diagnosis& after, const Finding& finding) {
   return fmt::format("confirmed by {}: {}  [{}]", by, place_of(finding), diagnose::word(finding.grade));
 }
 
-// "2 reruns (6.4 s): did not fail; the first answer remains  [bracketed]"
+// "2 reruns (6.4 s): did not fail; the first answer remains  [bracketed]"; empty without such reruns.
 std::string no_proof_text(const Diagnosis& after, const Finding& finding, const std::string& session) {
   const std::string runs = reruns_text(after);
   if (runs.empty()) return "";
@@ -125,7 +125,7 @@ void RerunText::print_open_questions(const Gain& gain, const Diagnosis& after) {
       })) {
     say("a rerun without torch.compile did not fail");
   }
-  // The rerun of a hang is for its dump.
+  // Reruns of a hang serve only to get a core dump.
   if (answer.grade == analyse::Grade::proven || answer.kind == analyse::Kind::hang) return;
   say(answer.because.text_since(gain.before->because));
 }
@@ -140,11 +140,11 @@ void RerunText::print_failure(const Gain& gain, const Diagnosis& after) {
   }
   const bool new_place = gain.moved || gain.elsewhere;
   if (!new_place && !gain.says_more) return print_open_questions(gain, after);
-  // With -q the one line of the proof is the whole report.
+  // With -q, the one line of the proof is the whole report.
   if (!is_quiet() || new_place) write(after, !is_quiet());
 }
 
-// A line for each race that a rerun explained, or the whole report again if it found other races.
+// Prints a line for each race that a rerun explained, or the whole report again if it found other races.
 void RerunText::print_races(const Diagnosis& after) {
   constexpr std::size_t kMost = 5;
   const auto pass = std::find_if(after.passes.rbegin(), after.passes.rend(),

@@ -1,5 +1,5 @@
-// Additions of reruns to a report that was printed before them: the proof at the moment it is known, and at the end the
-// whole report again if anything in it is new.
+// Messages on what reruns add to a report that was already printed: the proof as soon as there is one, and at the end
+// the whole report again if anything in it is new.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace cudadiag::report {
 
-// A sentence of our own, or a text with its line ends.
+// A sentence, or a report with its line ends.
 struct RerunMessage {
   enum class Kind { sentence, report };
   Kind kind = Kind::sentence;
@@ -20,13 +20,13 @@ struct RerunMessage {
 
 class RerunText {
  public:
-  // `before`: the diagnosis without the reruns. `session`: how bisect names it, empty for the latest one.
+  // `before` is the diagnosis without the reruns. `session` is its name for bisect; empty for the latest session.
   RerunText(diagnose::Diagnosis before, std::string session, TextOptions options);
 
-  // Between two reruns: the line that is proven, once. Empty: none is, or it was printed.
+  // Call this between two reruns. Returns the message on the proven line, but only once; empty if no line is proven.
   std::string proof(const diagnose::Diagnosis& now);
   bool has_printed_proof() const { return printed_proof_; }
-  // When the reruns are over.
+  // Call this after the last rerun.
   std::vector<RerunMessage> finish(const diagnose::Diagnosis& after);
 
  private:

@@ -24,7 +24,7 @@ constexpr const char* kBase = "SRCROOT";
 
 Json message(std::string_view text) { return {{"text", base::printable(text)}}; }
 
-// RFC 3986: every byte of a path is spelled, except those that are allowed as they are.
+// RFC 3986: percent-encodes every byte of a path that is not allowed as it is.
 std::string uri_path(std::string_view path) {
   std::string uri;
   for (const char c : path) {
@@ -36,7 +36,7 @@ std::string uri_path(std::string_view path) {
   return uri;
 }
 
-// After "file:", two slashes are followed by a host, from which an editor would fetch.
+// In "file://NAME", NAME is a host from which an editor would fetch.
 std::string_view without_leading_slashes(std::string_view path) {
   path.remove_prefix(std::min(path.find_first_not_of('/'), path.size()));
   return path;
@@ -70,7 +70,7 @@ class Writer {
 
   Json artifact(const std::string& file) const {
     if (!file.starts_with('/')) {
-      // Not what a parser would take for the scheme of a URI.
+      // "./" keeps a parser from reading a name before ":" as the scheme of the URI.
       Json json = {{"uri", (file.find(':') < file.find('/') ? "./" : "") + uri_path(file)}};
       if (has_base()) json["uriBaseId"] = kBase;
       return json;
@@ -82,7 +82,7 @@ class Writer {
     return {{"uri", file_uri(file)}};
   }
 
-  // The line itself, whatever it was called from.
+  // The location of the line itself, without the line that it was called from.
   Json location(const diagnose::Location& at) const {
     Json json = Json::object();
     std::string name = base::printable(at.function);
@@ -108,7 +108,7 @@ class Writer {
     return json;
   }
 
-  // Ranks by kernels or by groups.
+  // `ranks` are those of a RanksPart or of a GroupsPart.
   template <typename Ranks>
   void add_ranks(Json& locations, const Ranks& ranks) const {
     for (const auto& rank : ranks) {
@@ -147,7 +147,7 @@ class Writer {
           {"location", location({frame.file, frame.function, symbolize::Language::unknown, "", "", frame.line})}};
     });
     Json native = array_of(finding.stack.native, [&](const symbolize::NativeFrame& frame) {
-      // A library's relative path is one of the folder that it was built in, and not of the user's sources.
+      // A library's relative path belongs to the folder that it was built in, not to the user's sources.
       const bool elsewhere = !frame.user && !frame.file.starts_with('/');
       const std::string file = elsewhere ? "" : frame.file;
       Json json = {{"location", location({file, frame.function, symbolize::Language::unknown, "", "", frame.line})}};
@@ -160,7 +160,7 @@ class Writer {
     return all;
   }
 
-  // A rule is a cause if one is known, else the error.
+  // The index of the rule for the finding: its cause if known, else the error.
   std::size_t rule(const diagnose::Finding& finding) {
     const std::string error = finding.name.empty() ? std::string(diagnose::word(finding.kind)) : finding.name;
     const std::string id = base::printable(finding.cause ? finding.cause->id : error);

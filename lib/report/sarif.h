@@ -1,6 +1,6 @@
-// The report as SARIF 2.1.0 (OASIS), which code scanning, review tools and editors read: one result a finding at its
-// true line, the other lines as related locations, the whole stacks. Everything without a place in SARIF is in
-// `properties`.
+// Writes the report as SARIF 2.1.0 (OASIS) for code scanning, review tools and editors. Each finding is one result at
+// its true line, with the other lines as related locations, and the whole stacks. Facts that SARIF has no member for
+// are in `properties`.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace cudadiag::report {
 
-// `version`: the program's. Files in the target's working directory are relative to it (uriBaseId `SRCROOT`). The
-// result is ASCII, and what the target could have put into a sentence is made harmless.
+// `version` is cudadiag's version. Files in the target's working directory are relative to it (uriBaseId `SRCROOT`).
+// The result is ASCII, and data that the target may control is made harmless.
 std::string write_sarif(const diagnose::Diagnosis& report, const std::string& version);
 
 }  // namespace cudadiag::report

@@ -1,4 +1,4 @@
-// The stack of an operation: on one line, or frame by frame.
+// Writes the stack of an operation, on one line or frame by frame.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace cudadiag::report {
 
-// "train.py:112 main > :88 step > :41 forward (+6 library frames)", outermost first; empty: nothing of the user's.
+// "train.py:112 main > :88 step > :41 forward (+6 library frames)", outermost first; empty without user frames.
 std::string stack_text(const symbolize::SourceStack& stack, const std::string& directory);
 
-// All frames, innermost first; the user's are marked.
+// All frames, innermost first; the user's frames are marked.
 std::vector<std::string> python_stack_lines(const std::vector<symbolize::PythonFrame>& stack,
                                             const std::string& directory);
 std::vector<std::string> native_stack_lines(const symbolize::SourceStack& stack, const std::string& directory);

@@ -36,7 +36,7 @@ class FindingArticle {
     return found;
   }
 
-  // The file's own name and the line; the path is with the source.
+  // The file's name and the line; the source figure has the path.
   std::string code(const diagnose::Location& location) const {
     diagnose::Location shown = location;
     if (shown.known()) return "<code>" + markup_.text(short_place(shown)) + "</code>";
@@ -124,7 +124,7 @@ class FindingArticle {
     return text;
   }
 
-  // A guess is not called the line that failed.
+  // A line that is not proven or bracketed is not called the line that failed.
   struct OwnWords {
     const char *heading, *label;
   };
@@ -146,7 +146,7 @@ class FindingArticle {
     return finding_.standstill ? "The line that waits" : "The line that CUDA blamed";
   }
 
-  // The true line, and the blamed one: in one quotation if they are neighbours, else beside it.
+  // The true line and the blamed line: in one quotation if they are neighbours, else in two.
   std::string failed_and_blamed() const {
     const diagnose::FindingPictures& pictures = sources_.pictures;
     if (!pictures.own || pictures.own->lines.empty()) return excerpt();
@@ -181,7 +181,7 @@ class FindingArticle {
     std::string remarks;
     for (const Section* section : sections(Topic::fact)) {
       if (!section->label.empty()) continue;
-      // They are indented as the source is.
+      // The lines are indented like the source in a terminal.
       for (std::string line : section->lines) {
         line.erase(0, line.find_first_not_of(' '));
         remarks += "<p class=\"known\">" + markup_.text(line) + "</p>\n";
@@ -190,7 +190,7 @@ class FindingArticle {
     return (figures.empty() ? "" : "<h3>Source</h3>\n<div class=\"lines\">\n" + figures + "</div>\n") + remarks;
   }
 
-  // If no file could be read for the page: the lines that the report has.
+  // The lines that the report contains, for the case that the file could not be read for the page.
   std::string excerpt() const {
     return source_figure({finding_.location.nearest(), finding_.excerpt},
                          {own_words().heading, place(finding_.location), "own"}, markup_);

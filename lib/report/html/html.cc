@@ -24,7 +24,7 @@ std::string command_of(const diagnose::Diagnosis& report) {
   return line;
 }
 
-// The command, its time and the GPUs.
+// The command, the time of the run, and the GPUs.
 std::string context_line(const diagnose::Diagnosis& report, const Markup& markup) {
   std::vector<std::string> parts;
   if (!report.command.empty()) parts.push_back(fmt::format("<code>{}</code>", markup.text(command_of(report))));
@@ -50,7 +50,7 @@ std::string clean_article(const diagnose::Diagnosis& report, const Markup& marku
                      verdict.reason.empty() ? "" : "<p class=\"lead\">" + markup.text(verdict.reason) + "</p>\n");
 }
 
-// Processes that failed alike, as the ranks of a job do, share an article: that of the first.
+// Groups processes that failed alike, such as the ranks of a job: they share the article of the first.
 std::vector<std::vector<std::size_t>> alike(const diagnose::Diagnosis& report) {
   std::vector<std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
@@ -92,7 +92,7 @@ std::string write_html(const diagnose::Diagnosis& whole, const std::vector<diagn
       fmt::format("{}<title>{}</title>\n</head>\n<body>\n<main>\n", page_head(), markup.text(title_of(report)));
   const std::string context = context_line(report, markup);
   if (report.findings.empty()) html += clean_article(report, markup);
-  // The reason is above already.
+  // The first note is the reason, which is already shown above.
   if (report.findings.empty() && report.verdict == analyse::Verdict::inconclusive && !report.notes.empty()) {
     report.notes.erase(report.notes.begin());
   }

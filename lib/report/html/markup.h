@@ -1,4 +1,4 @@
-// Text on its way into a page: whatever the target could have put into it stays text.
+// Escapes text for a page, so that data that the target may control stays text.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@ namespace cudadiag::report {
 
 class Markup {
  public:
-  // Null: names of people, hosts and home folders stay. It outlives this.
+  // `redaction` may be null: then names of people, hosts and home folders stay. It must outlive this object.
   explicit Markup(const Redaction* redaction) : redaction_(redaction) {}
 
-  // One line, without control characters and names, escaped for an element or a quoted attribute.
+  // One line without control characters and redacted names, escaped for an element or a quoted attribute.
   std::string text(std::string_view raw) const;
-  // Likewise; an address of ours or of a vendor's becomes a link. Never for anything that a session holds.
+  // Does the same, and makes a link of an address. Never use this for data from a session.
   std::string link(std::string_view address) const;
 
  private:

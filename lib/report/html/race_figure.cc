@@ -11,7 +11,7 @@ namespace cudadiag::report {
 namespace {
 
 constexpr double kHeight = 176, kRaceBoxWidth = 280, kRaceBoxHeight = 44;
-constexpr std::size_t kColumns = 38;  // of text in a box
+constexpr std::size_t kColumns = 38;  // of the text in a box
 
 std::string deed_of(const diagnose::ResolvedAccess& access) {
   const char* does = access.mode == session::RaceMode::unknown ? "may write"
@@ -27,7 +27,7 @@ void side(Drawing& drawing, const diagnose::ResolvedAccess& access, const std::s
           const Markup& markup) {
   drawing.text(0, y - 6, "small", markup.text(access.on_host ? "the host" : diagnose::stream_name(access.stream)));
   drawing.line(0, y + kRaceBoxHeight / 2, kFigureWidth, y + kRaceBoxHeight / 2, "lane");
-  // Code on the CPU is seen by what it does to memory.
+  // A write by code on the CPU is seen only through the changed memory, so its line may be unknown.
   const std::string place = access.location.known() ? diagnose::place(access.location, directory) : "line not known";
   const std::string name = access.location.known() ? short_place(access.location) : place;
   drawing.box(x, y, kRaceBoxWidth, kRaceBoxHeight, "box failed", markup.text(place + ": " + deed_of(access)));

@@ -5,7 +5,7 @@
 namespace cudadiag::report {
 namespace {
 
-constexpr std::size_t kFolded = 8;  // lines of a section that are shown without a click
+constexpr std::size_t kFolded = 8;  // lines of a section that are shown without folding
 
 }  // namespace
 

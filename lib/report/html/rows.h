@@ -1,4 +1,4 @@
-// Sections of a report as rows of a table.
+// Writes sections of a report as rows of a table.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace cudadiag::report {
 
-// Many lines are folded.
+// Folds a section with many lines.
 std::string row(const Section& section, const Markup& markup);
 std::string table(const std::string& rows);
 
-// A stack, folded. Empty: the section is.
+// A folded stack; empty if the section is.
 std::string folded(const Section& section, const Markup& markup);
 
 }  // namespace cudadiag::report

@@ -1,4 +1,4 @@
-// The head of a page: its policy, under which a browser loads and runs nothing, and its looks.
+// The head of a page: its content security policy, under which a browser loads and runs nothing, and its style.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// A drawing: shapes in pixels, classes from the page's style. Texts are already marked up.
+// A drawing with coordinates in pixels and classes from the page's style. Texts must be marked up already.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace cudadiag::report {
 
-// Of a drawing that is not as wide as what it shows.
+// The width of a drawing that does not depend on its content.
 inline constexpr double kFigureWidth = 720;
 
 class Drawing {
@@ -24,7 +24,7 @@ class Drawing {
   // A closed outline, "M0 0H10V5Z".
   void area(std::string_view path, std::string_view kind);
 
-  // In a <div> that scrolls if the page is narrower.
+  // The drawing in a <div> that scrolls if the page is narrower.
   std::string html() const;
 
  private:

@@ -15,10 +15,10 @@ constexpr const char* kRedacted = "REDACTED";
 bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 bool is_name(char c) { return is_alnum(c) || c == '_'; }
 
-// Not "model.layers.0.weight", as keys of tables are.
+// Excludes keys of tables such as "model.layers.0.weight".
 bool is_key_text(std::string_view value) { return looks_random(value) && value.find_first_of("_-/.") == value.npos; }
 
-// Every occurrence that is not part of a longer name.
+// Replaces every occurrence that is not part of a longer name.
 std::string without_name(const std::string& text, const std::string& name, const std::string& instead) {
   std::string out;
   std::size_t from = 0;
@@ -32,7 +32,7 @@ std::string without_name(const std::string& text, const std::string& name, const
   return out + text.substr(from);
 }
 
-// "/home/ada/x" becomes "/home/USER/x", whoever that is.
+// "/home/ada/x" becomes "/home/USER/x", for any user.
 std::string without_user_of(const std::string& text, std::string_view root) {
   std::string out;
   std::size_t from = 0;
@@ -56,8 +56,8 @@ std::size_t behind_annotation(std::string_view text, std::size_t at) {
 
 bool is_quote(char c) { return c == '"' || c == '\''; }
 
-// Where the second argument of f("NAME", "value") begins, of which the name with its quotes is [begin, end); `end`: it
-// is not such a call.
+// The beginning of the second argument of f("NAME", "value"), where [begin, end) is the name with its quotes. Returns
+// `end` if the text is not such a call.
 std::size_t second_argument(std::string_view text, std::size_t begin, std::size_t end) {
   if (begin < 2 || text[begin - 1] != '(' || !is_name(text[begin - 2]) || end >= text.size() || text[end] != ',') {
     return end;
@@ -66,7 +66,7 @@ std::size_t second_argument(std::string_view text, std::size_t begin, std::size_
   return at != text.npos && is_quote(text[at]) ? at : end;
 }
 
-// The value of a secret whose name is in [name, at): where it lies; empty: it has none.
+// The position of the value of a secret whose name is in [name, at); empty if it has no value.
 struct Value {
   std::size_t begin = 0, end = 0;
   bool quoted = false;
@@ -110,8 +110,8 @@ Value value_behind(std::string_view text, std::size_t name, std::size_t at, bool
   return value;
 }
 
-// Where the credentials of "Bearer TOKEN" or "Basic TOKEN" end, whose first word ends at `at`; that place itself: there
-// are none.
+// The end of the credentials in "Bearer TOKEN" or "Basic TOKEN"; the scheme ends at `at`. Returns `at` if there are no
+// credentials.
 std::size_t end_of_credentials(std::string_view text, std::string_view scheme, std::size_t at) {
   if (scheme != "Bearer" && scheme != "bearer" && scheme != "Basic") return at;
   const std::size_t begin = std::min(text.find_first_not_of(' ', at), text.size());
@@ -120,13 +120,13 @@ std::size_t end_of_credentials(std::string_view text, std::string_view scheme, s
   return begin == at || end == begin ? at : end;
 }
 
-// $NAME, ${NAME} and $1, which reveal nothing.
+// Whether the value is $NAME, ${NAME} or $1, which reveal nothing.
 bool is_variable(std::string_view value) {
   return value.size() > 1 && value.front() == '$' &&
          std::all_of(value.begin() + 1, value.end(), [](char c) { return is_name(c) || c == '{' || c == '}'; });
 }
 
-// Whether the value of this name is removed. In code most values are names themselves.
+// Whether to remove the value of this name. In code, most values are themselves names.
 bool is_taken_out(std::string_view name, const Value& value, std::string_view content, bool option, bool is_code) {
   if (content.empty()) return false;
   if (name == "key") return value.quoted && is_key_text(content);
@@ -135,14 +135,14 @@ bool is_taken_out(std::string_view name, const Value& value, std::string_view co
   return !is_code && value.tight && !is_variable(content);
 }
 
-// "Password" of "Server=db;Password=x", "sig" of "?sv=1&sig=x": of a connection or an address, whatever is around it.
+// A parameter of a connection or an address: "Password" in "Server=db;Password=x", "sig" in "?sv=1&sig=x".
 constexpr const char* kParameterEnds = " \t\n\"';&";
 bool is_parameter(std::string_view text, std::size_t begin, std::size_t end) {
   return begin > 0 && std::string_view(";?&\"'").find(text[begin - 1]) != text.npos && end + 1 < text.size() &&
          text[end] == '=' && std::string_view("={$%").find(text[end + 1]) == text.npos;
 }
 
-// A token of JSON's kind has parts with dots between them.
+// A JSON web token has parts separated by dots.
 std::size_t end_of_token(std::string_view text, std::size_t at) {
   while (at + 1 < text.size() && text[at] == '.' && is_name(text[at + 1])) {
     ++at;
@@ -202,7 +202,7 @@ std::string without_logins(const std::string& text) {
   return out + text.substr(from);
 }
 
-// "curl -u ada:x" and "mysql -px" of a script, or of a program that calls them.
+// Redacts "curl -u ada:x" and "mysql -px" in a script, or in a program that calls them.
 std::string without_login_options(const std::string& text, Redaction::Kind kind) {
   if (kind == Redaction::Kind::word) return text;
   std::string out;
@@ -259,7 +259,7 @@ std::string without_shapes(const std::string& text, Redaction::Kind kind) {
   return without_secrets(open, kind);
 }
 
-// Programs whose -p is a password.
+// Whether the word is a program whose option -p takes a password.
 bool takes_password_by_p(std::string_view word) {
   const std::string_view name = word.substr(word.rfind('/') + 1);
   return name.starts_with("mysql") || name.starts_with("mariadb") || name == "sshpass";
@@ -280,13 +280,13 @@ bool is_value_of(std::string_view option, std::string_view word) {
 
 Redaction::Redaction(std::vector<std::string> homes, std::vector<std::string> users, std::vector<std::string> hosts)
     : homes_(std::move(homes)), users_(std::move(users)), hosts_(std::move(hosts)) {
-  // Text may name a host by its first label alone.
+  // Text may name a host by its first label only.
   for (std::size_t i = hosts_.size(); i-- > 0;) {
     const std::size_t dot = hosts_[i].find('.');
     if (dot != std::string::npos) hosts_.push_back(hosts_[i].substr(0, dot));
   }
   std::erase_if(hosts_, [](const std::string& host) { return host.size() < 2 || host == "localhost"; });
-  // Everybody's names say nothing of anybody.
+  // "root" and one-letter names identify nobody.
   std::erase_if(users_, [](const std::string& user) { return user.size() < 2 || user == "root"; });
   std::erase_if(homes_, [](const std::string& home) { return home.size() < 2; });
   const auto longer = [](const std::string& a, const std::string& b) { return a.size() > b.size(); };
@@ -332,7 +332,7 @@ void redact(Json& node, const Redaction& redaction) {
     node = redaction.text(node.get<std::string>());
     return;
   }
-  bool next_is_secret = false;  // of a command line: --token VALUE
+  bool next_is_secret = false;  // in a command line: --token VALUE
   for (Json& child : node) {
     const std::string option = child.is_string() ? child.get<std::string>() : "";
     if (next_is_secret && child.is_string()) {
@@ -348,7 +348,7 @@ void redact(Json& node, const Redaction& redaction) {
 }  // namespace
 
 std::string Redaction::json(std::string_view document) const {
-  constexpr int kDeepest = 200;  // what follows calls itself for each level
+  constexpr int kDeepest = 200;  // redact() recurses once for each level
   bool too_deep = false;
   const auto level = [&](int depth, Json::parse_event_t, Json&) { return !(too_deep = too_deep || depth > kDeepest); };
   Json parsed = Json::parse(document, level, false);

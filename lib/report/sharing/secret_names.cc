@@ -26,14 +26,14 @@ bool is_pass(std::string_view word) {
   return word.ends_with("pass") && std::find(kOthers.begin(), kOthers.end(), word) == kOthers.end();
 }
 
-// Words that contain "pass" and are not passwords: "forward_pass".
+// Words before "pass" that show that it is not a password: "forward_pass".
 bool counts_passes(std::string_view word) {
   static constexpr std::array<std::string_view, 13> kWords = {
       "forward", "backward", "fwd", "bwd", "first", "second", "third", "last", "next", "single", "one", "two", "multi"};
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 
-// The first word of a name, in small letters: up to a "_" or "-", or to the next hump of a camel ("accountKey").
+// Takes the first word of a name, in lower case: up to "_" or "-", or up to the next capital in camel case.
 std::string take_word(std::string_view& name, bool capitals) {
   std::string word;
   bool small = false;
@@ -94,7 +94,7 @@ bool is_secret_option(std::string_view word) {
 bool is_known_token(std::string_view word) {
   static constexpr std::array<std::string_view, 10> kPrefixes = {"hf_", "ghp_", "gho_",  "ghs_", "github_pat_",
                                                                  "sk-", "xox",  "glpat", "AKIA", "eyJ"};
-  // Names of other things begin so, too.
+  // These prefixes also begin other names, so the word must have a digit.
   static constexpr std::array<std::string_view, 9> kWithDigits = {"ghu_",     "ghr_",     "npm_",     "AIza",    "ASIA",
                                                                   "sk_live_", "sk_test_", "rk_live_", "rk_test_"};
   const auto begins = [&](auto prefix) { return word.starts_with(prefix); };

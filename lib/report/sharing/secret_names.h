@@ -1,24 +1,24 @@
-// How secrets are recognised: by the names that they are given to, and by the shapes that services give them.
+// Recognises secrets by the names of their variables or options, and by the shapes of known tokens.
 #pragma once
 
 #include <string_view>
 
 namespace cudadiag::report {
 
-// No small letter is in it: as variables of the environment are called.
+// Whether the name has no lower-case letter, as usual for environment variables.
 bool is_capitals(std::string_view name);
 
-// "HF_TOKEN", "api-key", "wandb_api_key", "AccountKey", but neither "tokenizer" nor "num_tokens". Capitals are a variable
-// of the environment, of which any part of the name will do.
+// "HF_TOKEN", "api-key", "wandb_api_key", "AccountKey", but neither "tokenizer" nor "num_tokens". A name in capitals is
+// an environment variable, in which any part of the name may match.
 bool is_secret_name(std::string_view name);
 
-// An option of a command line, "--token" or "-pwd", whose value is the next word.
+// Whether the word is an option such as "--token" or "-pwd" whose value is the next word.
 bool is_secret_option(std::string_view word);
 
-// "hf_…", "ghp_…", "AKIA…": a word with a prefix that only tokens have.
+// Whether the word has a prefix that only tokens have: "hf_…", "ghp_…", "AKIA…".
 bool is_known_token(std::string_view word);
 
-// Long, of letters and digits.
+// Whether the value is long and contains letters and digits.
 bool looks_random(std::string_view value);
 
 }  // namespace cudadiag::report

@@ -1,5 +1,4 @@
-// The activity of a run between two readings: operations issued, at which lines and for which kernels, and unfinished
-// work.
+// The activity of a run between two readings: the rate of operations, by line and by kernel, and the unfinished work.
 #pragma once
 
 #include <cstdint>
@@ -20,29 +19,29 @@ struct Busy {
 struct StreamQueue {
   std::uint32_t pid = 0;
   std::string name;
-  std::uint32_t unfinished = 0;  // operations that may be
-  bool proven = false;           // that any of them is
-  double seconds = 0;            // since the oldest was issued
+  std::uint32_t unfinished = 0;  // operations that may be unfinished
+  bool proven = false;           // whether it is certain that one of them is
+  double seconds = 0;            // since the oldest one was issued
 };
 
 struct Activity {
-  double seconds = 0;  // between the two looks
+  double seconds = 0;  // between the two readings
   double per_second = 0;
-  std::uint64_t operations = 0, errors = 0;  // in all
+  std::uint64_t operations = 0, errors = 0;  // since the start
   std::size_t processes = 0;
   std::vector<Busy> kernels, lines;  // busiest first
   std::vector<StreamQueue> streams;  // most unfinished work first
 };
 
-// Reads again and again; names of lines are looked up once.
+// Reads the activity repeatedly; each line is resolved only once.
 class ActivityWatch {
  public:
-  // The activity since the last call, or since the start at the first one.
+  // The activity since the last call; the first call returns the activity since the start.
   Activity look(const session::Session& session);
 
  private:
   struct Counted {
-    double at = 0;  // seconds of the process
+    double at = 0;  // on the clock of the process
     std::uint64_t operations = 0;
     std::vector<std::uint64_t> sites;
   };
@@ -57,7 +56,7 @@ class ActivityWatch {
   std::map<SiteKey, Named> names_;
 };
 
-// Below `heading`. At most `rows` lines, broken at `columns`; only a word that is longer is cut.
+// Writes the activity below `heading`, in at most `rows` rows. Lines wrap at `columns`; only a longer word is cut.
 std::string write_activity(const std::string& heading, const Activity& activity, std::size_t rows, std::size_t columns);
 
 }  // namespace cudadiag::report

@@ -13,9 +13,9 @@
 namespace cudadiag::report {
 namespace {
 
-constexpr std::size_t kFew = 4;  // operations of a stream, unless verbose
+constexpr std::size_t kFew = 4;  // lines of operations for each stream, unless verbose
 constexpr std::size_t kStatusColumns = 30;
-constexpr std::size_t kHang = 4;  // what continues in the next row
+constexpr std::size_t kHang = 4;  // indentation of continued rows
 
 std::string times(const std::optional<double>& seconds) { return seconds ? diagnose::duration(*seconds) : "?"; }
 
@@ -59,7 +59,7 @@ class StatusText {
                                             : "no recording of a process could be read");
   }
 
-  // The moment up to which the times of operations count.
+  // The moment to which the ages of operations refer.
   const char* since_when(const diagnose::ProcessStatus& process) const {
     if (process.state == wire::area::State::frozen) return "before its error was met";
     if (!status_.goes_on) return "before it was last heard of";
@@ -119,7 +119,7 @@ class StatusText {
     if (more > 0) line(4, fmt::format("and {} more after it", diagnose::thousands(more)));
   }
 
-  // The line of an operation and of those of the same line that follow it. Returns their number.
+  // Writes one line for an operation and those with the same line that follow it. Returns how many it covers.
   std::size_t add(const diagnose::OpenStream& stream, std::size_t first) {
     const diagnose::OpenOperation& operation = stream.operations[first];
     std::size_t same = 1;

@@ -1,4 +1,4 @@
-// The status of a run for people and for programs.
+// Writes the status of a run, for people and for programs.
 #pragma once
 
 #include <string>
