@@ -1,5 +1,5 @@
-// The words of a child process about the launch that it makes: a line for each step, so that one that crashes has said
-// how far it got.
+// The report of a child process on the launch that it makes. The child writes a line for each step, so that its parent
+// knows how far it got if it crashes.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 namespace cudadiag::replay {
 
 struct Answer {
-  std::string cannot;                            // why the launch could not be made; empty: it could
-  bool launching = false;                        // everything before the launch is done
-  std::optional<std::uint32_t> refused;          // by this error
-  std::optional<std::uint32_t> result;           // after waiting for it
-  std::uint64_t placed = 0, placeable = 0;       // blocks that lie where they did; all
-  std::uint64_t rewritten = 0;                   // pointers in memory
-  bool only_reached = false;                     // there was no room for the memory that nothing points to
-  bool outputs = false;                          // they are written
-  std::map<std::uint64_t, std::uint64_t> moved;  // blocks by index: their new addresses
+  std::string cannot;                            // why the launch could not be made; empty if it could
+  bool launching = false;                        // all steps before the launch are done
+  std::optional<std::uint32_t> refused;          // error of the launch call, if it was refused
+  std::optional<std::uint32_t> result;           // result of the wait for the launch
+  std::uint64_t placed = 0, placeable = 0;       // blocks at their old addresses; all blocks
+  std::uint64_t rewritten = 0;                   // pointers in memory that were rewritten
+  bool only_reached = false;                     // memory that nothing points to was left out for lack of room
+  bool outputs = false;                          // the outputs are written
+  std::map<std::uint64_t, std::uint64_t> moved;  // new addresses, by index of the block
 };
 
 Answer read_answer(std::string_view text);

@@ -102,7 +102,7 @@ bool append(List& list, const std::optional<Pair>& pair) {
   return true;
 }
 
-// False: it makes no sense. Kinds of a later version are passed over.
+// Returns false if the record makes no sense. Skips kinds of a later version.
 bool take(Record kind, Bytes bytes, SavedLaunch& launch) {
   switch (kind) {
     case Record::kernel:

@@ -1,4 +1,4 @@
-// Reads what the recorder wrote of a launch (wire/rerun/saved_launch.h). The program under test can write anything there.
+// Reads the recorder's description of a launch (wire/rerun/saved_launch.h). The target can write anything there.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace cudadiag::replay {
 
-// Fails for a launch that did not fail.
+// Returns an error for a launch that did not fail.
 base::Result<SavedLaunch> read_description(std::span<const std::byte> bytes);
 
-// A clause about what makes the launch impossible or unsafe to read; empty: nothing.
+// A clause on what makes the launch impossible or unsafe to read; empty if nothing does.
 std::string flaw_of(const SavedLaunch& launch);
 
 }  // namespace cudadiag::replay

@@ -1,5 +1,5 @@
-// The driver's functions that a replay calls, opened at run time. Only the child process that makes the launch has one.
-// The third column says since which CUDA release a function is there.
+// The driver's functions that a replay calls, opened at run time. Only the child process that makes the launch loads
+// the driver. The comment after each function is the first CUDA release that has it.
 #pragma once
 
 #include <cuda.h>
@@ -9,7 +9,7 @@
 namespace cudadiag::replay {
 
 struct Driver {
-  // A clause about what is missing; empty: all that is needed is there.
+  // A clause on what is missing; empty if all needed functions exist.
   std::string load();
 
   CUresult (*init)(unsigned) = nullptr;                                                        // 2.0
@@ -30,7 +30,7 @@ struct Driver {
   CUresult (*func_set_attribute)(CUfunction, CUfunction_attribute, int) = nullptr;             // 9.0
   CUresult (*launch_kernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
                             void**, void**) = nullptr;  // 4.0
-  // May be missing: attributes of a launch are then left out, or all memory lies at new addresses.
+  // These may be missing: then launch attributes are left out, or all memory gets new addresses.
   CUresult (*launch_kernel_ex)(const CUlaunchConfig*, CUfunction, void**, void**) = nullptr;  // 11.8
   CUresult (*mem_address_reserve)(CUdeviceptr*, std::size_t, std::size_t, CUdeviceptr,
                                   unsigned long long) = nullptr;     // 10.2

@@ -13,7 +13,7 @@ namespace cudadiag::replay {
 namespace {
 
 using Json = nlohmann::json;
-using Ordered = nlohmann::ordered_json;  // for people: the most important first
+using Ordered = nlohmann::ordered_json;  // for people: the most important member first
 
 constexpr base::Words<MemoryKind, 8> kKinds = {{
     {MemoryKind::none, "variable"},
@@ -105,7 +105,7 @@ Ordered of(const SavedFailure& failure) {
 
 // ---- reading
 
-// Thrown inside this file alone: what is absent, of another type or out of range.
+// Thrown only inside this file, if a member is absent, of another type or out of range.
 struct Wrong {};
 
 const Json& member(const Json& object, const char* key) {

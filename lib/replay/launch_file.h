@@ -1,5 +1,5 @@
-// launch.json, the description of a saved launch for people and programs; lib/replay/launch.schema.json is its schema.
-// Its reader trusts nothing: a launch may come from anybody.
+// Writes and reads launch.json, the description of a saved launch; its schema is lib/replay/launch.schema.json. The
+// reader trusts nothing, because a launch may come from anybody.
 #pragma once
 
 #include <string>

@@ -48,7 +48,7 @@ std::optional<base::Error> store_texts(int folder, const SavedLaunch& launch) {
   return std::nullopt;
 }
 
-// Holes stay holes.
+// Keeps holes in the file.
 bool copy_file(const base::FileDescriptor& from, int folder, const std::string& name, std::uint64_t bytes) {
   const base::FileDescriptor to(
       ::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));

@@ -1,8 +1,8 @@
-// The folder of a saved launch: launch.json, the image, the memory files, and for people a README and the source of a
-// program that makes the launch by the driver API alone.
+// The folder of a saved launch: launch.json, the image and the memory files. For people, it also has a README, and the
+// source of a program that makes the launch with only the driver API.
 //
-// A folder may come from anybody. Its files are opened relative to it, without following links, and only plain files of
-// the size that launch.json says.
+// A folder may come from anybody. Its files are opened relative to it, without following links, and only if they are
+// plain files of the size given in launch.json.
 #pragma once
 
 #include <filesystem>
@@ -26,9 +26,9 @@ class LaunchFolder {
 
   const std::filesystem::path& path() const { return path_; }
   const SavedLaunch& launch() const { return launch_; }
-  // A clause, if the launch may be somebody else's; empty for one that this user saved on this host.
+  // A clause on why the launch may be somebody else's; empty if this user saved it on this host.
   std::string why_foreign() const;
-  // Invalid: it is not a plain file of this size any more.
+  // Returns an invalid descriptor if it is no longer a plain file of this size.
   base::FileDescriptor open_file(const std::string& name, std::uint64_t bytes) const;
 
  private:
@@ -40,20 +40,20 @@ class LaunchFolder {
   SavedLaunch launch_;
 };
 
-// Facts that the launcher knows and the recorder does not.
+// Facts that the launcher has and the recorder does not.
 struct Surroundings {
   std::string demangled;  // name of the kernel
-  SavedFailure failure;   // its code is the recorder's
+  SavedFailure failure;   // its code comes from the recorder
 };
 
-// Whether the recorder left a launch that failed there.
+// Whether the recorder left a failed launch in this folder.
 bool holds_launch(const std::filesystem::path& folder);
-// Makes a folder that a recorder left one for the reader: its description becomes launch.json.
+// Completes a folder that the recorder left: turns its description into launch.json, and adds the texts.
 std::optional<base::Error> complete_folder(const std::filesystem::path& folder, const Surroundings& surroundings);
-// Copies a launch with some of its memory to a new folder.
+// Copies a launch with part of its memory to a new folder.
 std::optional<base::Error> copy_folder(const LaunchFolder& from, SavedLaunch launch, const std::filesystem::path& to);
 
-// The mark of this machine in launch.json.
+// The mark of this machine that launch.json contains.
 std::string host_mark();
 
 }  // namespace cudadiag::replay

@@ -1,4 +1,4 @@
-// The files of a saved launch for its reader: what it is and how to run it, and a program of its own.
+// The texts in the folder of a saved launch: a README, and the source of a standalone program.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace cudadiag::replay {
 
 std::string readme_of(const SavedLaunch& launch);
-// C++ that makes the launch by the driver API alone, from the image and the memory files beside it.
+// C++ that makes the launch with only the driver API, from the image and the memory files in the same folder.
 std::string source_of(const SavedLaunch& launch);
 
 }  // namespace cudadiag::replay

@@ -20,7 +20,7 @@ struct Comparison {
   std::optional<FirstDifference> first;
 };
 
-// Folders that a player has filled (PlayOrder::outputs). Nothing: a file is missing.
+// Compares folders that a player has filled (PlayOrder::outputs). Returns nullopt if a file is missing.
 std::optional<Comparison> compare_outputs(const SavedLaunch& launch, const std::filesystem::path& here,
                                           const std::filesystem::path& there);
 

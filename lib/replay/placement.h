@@ -1,5 +1,5 @@
-// Where the blocks of a saved launch go in the process that makes it again, without a driver: which granules of device
-// memory have to be mapped, and what pointers become if a block lies elsewhere.
+// Decides where the blocks of a saved launch go in the process that replays it: which granules of device memory to map,
+// and how to rewrite pointers if a block moves. This needs no driver.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace cudadiag::replay {
 
-// Memory of the host that the GPU could reach.
+// Whether the block is host memory that the GPU could access.
 bool is_of_host(const Block& block);
-// Its address is chosen by whoever makes the launch: not a variable, and not of the host.
+// Whether the replay chooses the block's address: it is neither a variable nor host memory.
 bool is_of_device(const Block& block);
 
 struct Range {
   std::uint64_t begin = 0, end = 0;
 };
 
-// The granules that these blocks lie in, as ranges that do not touch. `wanted`: by block.
+// The granules that contain the wanted blocks, as ranges that do not touch. `wanted` is indexed by block.
 std::vector<Range> granules(const std::vector<Block>& blocks, const std::vector<bool>& wanted, std::uint64_t granule);
 
 // The new address of each block.
@@ -31,11 +31,11 @@ class Placement {
   void put(std::size_t block, std::uint64_t address) { now_[block] = address; }
   void leave_out(std::size_t block) { now_[block].reset(); }
   std::optional<std::uint64_t> of(std::size_t block) const { return now_[block]; }
-  // Some block lies elsewhere than it did.
+  // Whether some block has a new address.
   bool moves() const;
-  // The new value of a word that may be a pointer into a block, or to its end.
+  // The new value of a word that may point into a block, or to its end.
   std::uint64_t rewritten(std::uint64_t word) const;
-  // Rewrites each aligned word; how many have changed.
+  // Rewrites each aligned word. Returns how many changed.
   std::size_t rewrite(std::span<std::byte> bytes) const;
 
  private:

@@ -73,7 +73,7 @@ class Player {
   CUdevice device_ = 0;
   CUmemAllocationProp properties_{};
   Placement placement_;
-  std::vector<bool> present_;  // by block: it exists here
+  std::vector<bool> present_;  // by block: whether it exists in this process
   std::size_t placed_ = 0, moved_ = 0, rewritten_ = 0;
   CUfunction function_ = nullptr;
   std::vector<std::byte> image_;
@@ -92,7 +92,7 @@ bool Player::start() {
   return done(driver_.ctx_set_current(context), "cuCtxSetCurrent");
 }
 
-// Light: the place is all that is wanted.
+// Asks for a small core dump: only the failing instruction is needed.
 void Player::arm_dump() {
   const auto set = driver_.coredump_set_attribute_global;
   if (set == nullptr) return;
@@ -109,8 +109,8 @@ void Player::arm_dump() {
 
 // ---- memory
 
-// All that lived then, as what lies beside a block decides how an access past its end fails; but only what something
-// points to, if the GPU has no room for all.
+// Chooses all blocks that lived at the launch, because a block's neighbours decide how an access past its end fails. If
+// the GPU has no room for all, chooses only those that something points to.
 void Player::choose_blocks(std::uint64_t granule) {
   std::size_t free = 0, total = 0;
   driver_.mem_get_info(&free, &total);
@@ -132,7 +132,7 @@ bool Player::place() {
   }
   choose_blocks(granule);
   std::vector<bool> mapped(present_.size());
-  // Before anything else is allocated here.
+  // Map before anything else is allocated in this process.
   if (maps) {
     for (const Range& range : granules(launch_.blocks, present_, granule)) {
       if (!map(range)) continue;
@@ -153,7 +153,7 @@ bool Player::place() {
   return true;
 }
 
-// The address is a hint to the driver. False: it gave another one.
+// The address is only a hint to the driver. Returns false if the driver gives another one.
 bool Player::map(const Range& range) {
   const std::size_t size = range.end - range.begin;
   CUdeviceptr reserved = 0;
@@ -172,7 +172,7 @@ bool Player::map(const Range& range) {
 
 bool Player::place_alone(std::size_t index) {
   const Block& block = launch_.blocks[index];
-  // The kernel was given no way to it.
+  // The kernel has no pointer to this block.
   if (block.reach == Reach::nothing) {
     present_[index] = false;
     placement_.leave_out(index);
@@ -206,7 +206,7 @@ bool Player::place_on_host(std::size_t index) {
 
 bool Player::load() {
   const base::FileDescriptor file = folder_.open_file(wire::saved_launch::kImage, launch_.image_bytes);
-  image_.resize(launch_.image_bytes + 1);  // a text needs its end
+  image_.resize(launch_.image_bytes + 1);  // PTX text needs a final zero
   if (!file.valid() || launch_.image_bytes == 0) return stop("the image of its code was not saved");
   for (std::size_t at = 0; at < launch_.image_bytes;) {
     const ssize_t got = ::read(file.get(), image_.data() + at, launch_.image_bytes - at);
@@ -250,7 +250,7 @@ bool Player::copy_in(const Block& block, std::uint64_t address, std::span<std::b
   return true;
 }
 
-// Holes are zero, and so is the memory of a block that is to be without its contents.
+// Holes are zero, and so is the memory of blocks in `order_.without`.
 bool Player::fill(std::size_t index) {
   const Block& block = launch_.blocks[index];
   const Contents& contents = *block.contents;
@@ -264,7 +264,7 @@ bool Player::fill(std::size_t index) {
   for (std::uint64_t at = 0; at < contents.bytes;) {
     const off_t data = ::lseek(file.get(), static_cast<off_t>(at), SEEK_DATA);
     if (data < 0 && errno == ENXIO) break;
-    // Pieces begin at whole words of the block, where pointers are.
+    // Pieces begin at whole words, because pointers do.
     if (data > 0) at = std::max(at, static_cast<std::uint64_t>(data) & ~std::uint64_t{7});
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), contents.bytes - at));
     const ssize_t got = ::pread(file.get(), piece.data(), size, static_cast<off_t>(at));
@@ -317,7 +317,7 @@ CUresult Player::launch() {
   return driver_.launch_kernel_ex(&config, function_, nullptr, given);
 }
 
-// Writes the blocks whose contents were saved, as "memory-INDEX" by their place in launch.json.
+// Writes the blocks whose contents were saved, as "memory-INDEX" with their index in launch.json.
 bool Player::keep_outputs() const {
   std::vector<char> piece(kPiece);
   for (std::size_t i = 0; i < launch_.blocks.size(); ++i) {

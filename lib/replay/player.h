@@ -1,4 +1,5 @@
-// Makes a saved launch in this process, which the launch may end: for a child process alone (start_player.h).
+// Makes a saved launch in this process. The launch may end the process, so only a child process does this
+// (start_player.h).
 #pragma once
 
 #include <filesystem>
@@ -11,13 +12,13 @@ namespace cudadiag::replay {
 
 struct PlayOrder {
   int device = 0;
-  bool tight = false;                    // each block as an allocation of its own, as large as it was
-  std::vector<std::uint32_t> without{};  // blocks by index: their contents are zero
-  std::filesystem::path outputs{};       // a folder for the blocks' contents after the launch; empty: not wanted
-  std::filesystem::path dump{};          // for a GPU core dump, after which the driver ends the process; or empty
+  bool tight = false;                    // each block is a separate allocation of its old size
+  std::vector<std::uint32_t> without{};  // indices of blocks whose contents are zero
+  std::filesystem::path outputs{};       // folder for the blocks' contents after the launch; empty if not wanted
+  std::filesystem::path dump{};          // file for a GPU core dump, after which the driver ends the process; or empty
 };
 
-// Writes lines to the file `answer` as it gets on (start_player.h reads them). 0: it came to an end.
+// Writes a line to the file `answer` after each step (start_player.h reads them). Returns 0 if all steps were done.
 int play(const LaunchFolder& folder, const PlayOrder& order, const std::filesystem::path& answer);
 
 }  // namespace cudadiag::replay

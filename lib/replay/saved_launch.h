@@ -1,5 +1,5 @@
-// A kernel launch that was saved before it was issued, as its folder describes it. Plain data, checked by whoever read it:
-// sizes are within bounds, names of files are plain names, and ranges do not wrap.
+// A kernel launch that was saved before it was issued, as its folder describes it. This is plain data that the reader
+// has checked: sizes are within bounds, names of files are plain names, and ranges do not wrap.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ using wire::saved_launch::Unsaved;
 using ImageForm = wire::saved_launch::Image;
 using Dim3 = std::array<std::uint32_t, 3>;
 
-// The most that a reader accepts.
+// The limits that a reader accepts.
 inline constexpr std::size_t kMostBlocks = std::size_t{1} << 17;
 inline constexpr std::size_t kMostParameterBytes = std::size_t{1} << 15;
 inline constexpr std::size_t kMostParameters = 4096;
@@ -34,13 +34,13 @@ inline constexpr std::uint64_t kHighestAddress = std::uint64_t{1} << 57;
 struct Contents {
   std::string file;         // in the folder
   std::uint64_t from = 0;   // offset in the block
-  std::uint64_t bytes = 0;  // of the file
+  std::uint64_t bytes = 0;  // size of the file
 };
 
 // A piece of memory of the process, or a variable of the kernel's module.
 struct Block {
   std::uint64_t address = 0, bytes = 0;
-  MemoryKind kind = MemoryKind::none;  // none: a variable
+  MemoryKind kind = MemoryKind::none;  // none for a variable
   Reach reach = Reach::nothing;
   Unsaved unsaved = Unsaved::no;
   std::optional<Contents> contents{};
@@ -67,7 +67,7 @@ struct Gpu {
 
 struct SourcePlace {
   std::string file{}, function{};
-  std::uint32_t line = 0;  // 0: not known
+  std::uint32_t line = 0;  // 0 if unknown
 };
 
 // The instruction that failed.
@@ -80,14 +80,14 @@ struct Instruction {
 struct SavedFailure {
   std::uint32_t code = 0;
   std::string name{};  // "CUDA_ERROR_ILLEGAL_ADDRESS"
-  SourcePlace line{};  // of the user's code that issued the launch
+  SourcePlace line{};  // line of the user's code that issued the launch
   std::optional<Instruction> instruction{};
 };
 
 struct SavedLaunch {
   std::string kernel{}, demangled{};
   ImageForm image_form = ImageForm::text;
-  std::uint64_t image_bytes = 0;  // 0: the image was not saved, and nothing can be replayed
+  std::uint64_t image_bytes = 0;  // 0 if the image was not saved; then nothing can be replayed
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t shared_bytes = 0, device = 0;
   bool cooperative = false;
@@ -95,7 +95,7 @@ struct SavedLaunch {
   std::vector<std::pair<std::uint32_t, std::int32_t>> function_values{};  // by CUfunction_attribute
   std::vector<std::pair<std::uint32_t, std::uint64_t>> limits{};          // by CUlimit
   std::vector<Parameter> parameters{};
-  std::vector<Block> blocks{};  // by address; variables last
+  std::vector<Block> blocks{};  // sorted by address; variables come last
   std::vector<std::pair<Missing, std::uint64_t>> missing{};
   Gpu gpu{};
   std::optional<SavedFailure> failure{};

@@ -1,4 +1,4 @@
-// The smallest set of memory blocks with whose contents a saved launch still fails as it did.
+// Finds a smallest set of memory blocks whose contents a saved launch needs to fail as it did.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,13 @@
 namespace cudadiag::replay {
 
 struct Smallest {
-  std::vector<std::uint32_t> needed;  // by index, ascending
+  std::vector<std::uint32_t> needed;  // indices of blocks, ascending
   unsigned replays = 0;
-  bool whole = true;  // no single block more can be left out; false: the search was ended
+  bool whole = true;  // no further single block can be left out; false if the search was cut short
 };
 
-// `fails(without)`: whether the launch fails as it did if the contents of these blocks are zero. `most`: replays.
+// `fails(without)` says whether the launch fails as it did if the contents of these blocks are zero. `most` limits the
+// number of replays.
 Smallest smallest_set(const std::vector<std::uint32_t>& blocks,
                       const std::function<bool(const std::vector<std::uint32_t>& without)>& fails, unsigned most);
 

@@ -1,4 +1,4 @@
-// Whether a launch that was made alone failed as it did in its program.
+// Judges whether a replayed launch failed as it did in its program.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,22 @@ enum class Outcome {
   as_it_did,  // the same error and, if both are known, the same instruction
   otherwise,  // another error, or another instruction
   did_not_fail,
-  hung,        // until it was ended
-  crashed,     // the process ended while the launch was on the GPU, without an error
-  impossible,  // it could not be made: Run::why
+  hung,        // until cudadiag ended it
+  crashed,     // the process ended during the launch, without an error
+  impossible,  // the launch could not be made; Run::why gives the reason
 };
 std::string_view word(Outcome outcome);
 
 // One replay.
 struct Run {
   Outcome outcome = Outcome::impossible;
-  std::uint32_t code = 0;  // 0: none
+  std::uint32_t code = 0;  // 0 if none
   std::string why{};
-  std::optional<Instruction> instruction{};  // that failed, if a GPU core dump tells
+  std::optional<Instruction> instruction{};  // instruction that failed, if a GPU core dump shows it
   Answer answer{};
 };
 
-// `cut_short`: it was ended at its time limit.
+// `cut_short` is true if cudadiag ended the run at its time limit.
 Run judge(const SavedLaunch& launch, const Answer& answer, bool cut_short, std::optional<Instruction> instruction = {});
 
 void add(session::ReplayTally& tally, const Run& run);

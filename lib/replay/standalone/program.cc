@@ -1,4 +1,4 @@
-// Makes one saved kernel launch again, by the CUDA driver API alone.
+// Replays one saved kernel launch with only the CUDA driver API.
 // Build: g++ -std=c++17 -I/usr/local/cuda/include replay.cc -o replay -lcuda
 // Run it in this folder: ./replay [GPU]. It prints the error that the launch ends with.
 #include <cuda.h>
@@ -14,9 +14,9 @@
 struct Block {
   std::uint64_t address, bytes;
   bool host;
-  const char* variable;  // of the module; null: memory
-  const char* file;      // null: its contents were not saved
-  std::uint64_t from;    // where they begin in the block
+  const char* variable;  // name in the module; null if the block is memory
+  const char* file;      // null if its contents were not saved
+  std::uint64_t from;    // offset of the contents in the block
   std::uint64_t saved;
   std::uint64_t now;  // its address in this process
 };
@@ -65,7 +65,7 @@ static std::vector<unsigned char> contents_of(const char* name) {
   return bytes;
 }
 
-// Pointers to blocks that could not be put at their old addresses.
+// Rewrites pointers to blocks that could not be put at their old addresses.
 static void rewrite(std::vector<unsigned char>& bytes) {
   for (std::size_t at = 0; at + 8 <= bytes.size(); at += 8) {
     std::uint64_t word;
@@ -79,7 +79,7 @@ static void rewrite(std::vector<unsigned char>& bytes) {
   }
 }
 
-// Maps the granules that these blocks lie in. False: the driver gives another address, which is only a hint to it.
+// Maps the granules in this range. Returns false if the driver gives another address: `begin` is only a hint to it.
 static bool map_at(std::uint64_t begin, std::uint64_t end, int device) {
   CUmemAllocationProp properties = {};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -161,7 +161,7 @@ static void make_context(int number, CUdevice& device) {
 
 static CUfunction load_kernel(CUmodule& module) {
   std::vector<unsigned char> image = contents_of("image");
-  image.push_back(0);  // a text needs an end
+  image.push_back(0);  // PTX text needs a final zero
   CUfunction function = nullptr;
   CHECK(cuModuleLoadData(&module, image.data()));
   CHECK(cuModuleGetFunction(&function, module, kernel));
