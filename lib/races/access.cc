@@ -13,14 +13,14 @@ bool row_meets(const Access& rows, std::uint64_t begin, std::uint64_t end) {
   return first < rows.rows && rows.begin + first * rows.pitch < end;
 }
 
-// Rows at the same distance from each other: some two of them have to be nearer than they are wide.
+// Both have the same pitch: at the nearest distance between two of their rows, the rows must overlap.
 bool rows_meet(const Access& a, const Access& b) {
   const auto pitch = static_cast<std::int64_t>(a.pitch), apart = static_cast<std::int64_t>(b.begin - a.begin);
   const std::int64_t fewest = -(std::int64_t{b.rows} - 1), most = std::int64_t{a.rows} - 1;
   const std::int64_t below = apart >= 0 ? apart / pitch : -((-apart + pitch - 1) / pitch);
   for (std::int64_t rows : {below, below + 1}) {
     rows = std::clamp(rows, fewest, most);
-    const std::int64_t from = apart - rows * pitch;  // of the one row to the other
+    const std::int64_t from = apart - rows * pitch;  // distance from a row of `a` to a row of `b`
     if (from < static_cast<std::int64_t>(a.width) && -from < static_cast<std::int64_t>(b.width)) return true;
   }
   return false;
@@ -54,7 +54,7 @@ Access with_place(Access access, std::uint64_t address, const Extent& extent, Mo
     access.width = access.pitch * (access.rows - 1) + access.width;
     access.rows = 1;
   }
-  // No memory is that large: it would wrap around.
+  // No memory is that large; the sums would wrap around.
   const bool sane = access.width < std::uint64_t{1} << 46 && access.pitch < std::uint64_t{1} << 40;
   if (!sane) access.width = 1, access.rows = 1, access.pitch = 0, access.exact = false;
   return access;

@@ -1,4 +1,4 @@
-// One operation's use of memory: which bytes, how, by whom.
+// One operation's use of memory: which bytes, how, and by which operation.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace cudadiag::races {
 
-// A stream's number among all streams that a process ever had: handles are used again, these are not.
+// A stream's number among all streams that a process ever had. The driver reuses handles; these numbers are unique.
 using StreamNumber = std::uint32_t;
 
 using sass::alters;
@@ -20,35 +20,35 @@ enum class What : std::uint8_t { kernel, copy, memset, allocation, free };
 struct Access {
   Moment at = 0;
   std::uint64_t begin = 0;
-  std::uint64_t width = 1;  // bytes of a row
-  std::uint64_t pitch = 0;  // from row to row
+  std::uint64_t width = 1;  // bytes in a row
+  std::uint64_t pitch = 0;  // bytes from one row to the next
   std::uint32_t rows = 1;
   StreamNumber stream = 0;
   Mode mode = Mode::unknown;
   What what = What::kernel;
-  bool exact = false;       // false: this is where a kernel was pointed to, and how far it goes from there is not known
-  std::uint8_t thread = 0;  // that issued it, and when
-  // The kernel was given an address below too, in the same memory, of which this may be the end; or it was given this
-  // one on another stream as well, so that each launch may use its own part.
+  bool exact = false;       // false: `begin` is the address that a kernel was given, and its reach is unknown
+  std::uint8_t thread = 0;  // that issued the operation
+  // may_end: the kernel also received a lower address in the same memory, so this one may be an end pointer.
+  // may_be_base: the kernel also received this address on another stream, so each launch may use its own part.
   bool may_end = false, may_be_base = false;
   std::uint64_t ticks = 0;
-  // Whose it is. A graph's node: 1 + its index.
+  // Who uses the memory. For a node of a graph, `node` is 1 + its index.
   std::uint32_t site = 0, function = 0, parameter = 0, node = 0;
-  std::uint32_t words = 0;   // which of its kernel's parameters held addresses: the feed's number for it; 0: not known
-  std::uint32_t hidden = 0;  // earlier ones of its stream that made room here
+  std::uint32_t words = 0;   // the feed's number for the parameters of the kernel that held addresses; 0 if unknown
+  std::uint32_t hidden = 0;  // number of earlier accesses of its stream that were dropped to make room for it
 
   std::uint64_t end() const { return begin + pitch * (rows - 1) + width; }
 };
 
-// At one of the two places of a copy, or that of a memset; 0 rows or bytes: how far it goes is not known. Rows that
-// overlap are as good as one piece.
+// The bytes at one side of a copy, or those of a memset. If rows or bytes are 0, the reach is unknown. Overlapping rows
+// are merged into one piece.
 struct Extent {
-  std::uint64_t pitch = 0, bytes = 0, width = 0;  // bytes: of all rows; 0: not known
+  std::uint64_t pitch = 0, bytes = 0, width = 0;  // bytes: of all rows together; 0 if unknown
   std::uint32_t rows = 0;
 };
 Access with_place(Access access, std::uint64_t address, const Extent& extent, Mode mode);
 
-// Whether they have a byte in common: rows are compared one by one, columns of one buffer do not meet.
+// Returns whether they share a byte. Rows are compared one by one, so different columns of one buffer do not overlap.
 bool touches(const Access& a, const Access& b);
 
 }  // namespace cudadiag::races

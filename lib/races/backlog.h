@@ -1,7 +1,7 @@
-// Holds a process's records back while the code of a kernel among them is being read, so that what kernels use is known
-// when their launches are looked at. Records stay in order.
+// Holds a process's records back while the code of a kernel among them is being read. When the launch is checked, the
+// kernel's use of memory is then known. Records stay in order.
 //
-// At most kMost records wait, and none longer than kPatience: then they are handed on, and the code is not known.
+// At most kMost records wait, none longer than kPatience. After that they are handed on without the kernel's code.
 #pragma once
 
 #include <array>
@@ -20,18 +20,18 @@ namespace cudadiag::races {
 
 class Backlog : public session::RingReader {
  public:
-  // Whether the code of a kernel has been read, or never will be; asks for it if not.
+  // Returns whether a kernel's code has been read or never will be. Requests the code if it has not been read yet.
   using IsRead = std::function<bool(std::uint32_t function)>;
 
-  // `area` and `feed` outlive this.
+  // `area` and `feed` must outlive this object.
   Backlog(std::span<const std::byte> area, Feed& feed, IsRead is_read);
 
   void record(const std::byte* record) override;
   void lost(std::uint64_t count, std::uint64_t until) override;
-  // Counts the records that the recorder had no room for. Called now and then.
+  // Counts the records that the recorder had no room for. Call it periodically.
   void look_for_drops();
 
-  // Hands on what need not wait any longer, or all.
+  // Hands on the records that need not wait any longer, or all of them.
   void hand_on();
   void hand_on_all();
   bool empty() const { return held_.empty(); }
@@ -43,8 +43,8 @@ class Backlog : public session::RingReader {
   struct Held {
     alignas(8) std::array<std::byte, wire::area::kOperationSize> record{};
     std::string parameters;
-    std::uint64_t lost = 0, until = 0;  // lost: not 0: no record, but this
-    std::uint32_t kernel = 0;           // whose code it waits for; 0: for none
+    std::uint64_t lost = 0, until = 0;  // lost: if not 0, this entry is not a record but a gap of that many records
+    std::uint32_t kernel = 0;           // the kernel whose code this record waits for; 0 if none
     std::chrono::steady_clock::time_point since{};
   };
 

@@ -1,6 +1,6 @@
-// A sparse vector clock: everything that happened before some point of a stream, as far as it is known. Most streams
-// know of few others. A component is one life of a stream, or all blocking streams of a context together. Its value is
-// the latest known moment of that component.
+// A sparse vector clock: everything known to have happened before some point of a stream. Most streams depend on few
+// others. A component is one life of a stream, or all blocking streams of a context together. Its value is the latest
+// known moment of that component.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace cudadiag::races {
 
-// The place of an event in the order in which the process issued them; 0: before all.
+// An event's position in the order in which the process issued them; 0 comes before all.
 using Moment = std::uint64_t;
 using Component = std::uint32_t;
 
@@ -18,7 +18,7 @@ class Clock {
   void raise(Component component, Moment to);
   void join(const Clock& other);
 
-  // The stream may have waited for something that the driver does not report: there may be order that is not seen.
+  // The stream may have waited for something that the driver does not report, so there may be an order we cannot see.
   bool vague() const { return vague_; }
   void blur() { vague_ = true; }
   void sharpen() { vague_ = false; }
@@ -28,7 +28,7 @@ class Clock {
     for (const Entry& entry : entries_) visit(entry.component, entry.moment);
   }
   std::size_t size() const { return entries_.size(); }
-  // Drops components that everybody knows anyway.
+  // Drops the components that every stream knows anyway.
   template <typename Known>
   void drop_if(const Known& known) {
     std::erase_if(entries_, [&](const Entry& entry) { return known(entry.component, entry.moment); });

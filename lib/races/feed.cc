@@ -22,19 +22,19 @@ using operation::Kind;
 
 constexpr std::size_t kMostThreads = 8192;
 constexpr std::size_t kMostPending = 256;
-constexpr std::size_t kMostLaunches = 1u << 14;  // that differ in what is known of their words
+constexpr std::size_t kMostLaunches = 1u << 14;  // distinct sets of what is known of a launch's parameter words
 constexpr std::uint64_t kPerThreadStream = 2;    // CU_STREAM_PER_THREAD of cuda.h, after CU_STREAM_LEGACY
 
 std::uint32_t context_of(const std::byte* stream) { return wire::load(stream, wire::stream::kContext); }
 
-// The values that end a wait; nothing: those of a semaphore are not reported.
+// Returns the test of values that end a wait. It is empty for a semaphore, whose values the driver does not report.
 std::function<bool(std::uint64_t)> ending(operation::MemoryOperation what, std::uint64_t value) {
   using operation::MemoryOperation;
   switch (what) {
     case MemoryOperation::wait_equal:
       return [value](std::uint64_t word) { return word == value; };
     case MemoryOperation::wait_at_least:
-      // Also around the end of 32 bits: the width of the word is not reported.
+      // Also compares across the wraparound of 32 bits, because the width of the word is not reported.
       return [value](std::uint64_t word) {
         const bool narrow = (word | value) >> 32 == 0;
         return narrow ? static_cast<std::int32_t>(static_cast<std::uint32_t>(word - value)) >= 0
@@ -75,7 +75,7 @@ void Feed::lost(std::uint64_t count, std::uint64_t until) {
   forget_all();
 }
 
-// A graph may be another one by now, as may a stream, and what a kernel was given, the next one's.
+// After a gap a graph or a stream may be a different one, and pending parameters may belong to the next kernel.
 void Feed::forget_all() {
   history_.forget_all();
   host_writes_.forget();
@@ -98,8 +98,8 @@ void Feed::stream_made(const std::byte* record, std::uint32_t index, std::uint64
                        static_cast<std::uint32_t>(wire::load(record, race::kWord2))));
 }
 
-// The records about the entry's lives decide. The entry itself describes only its latest life, which may have begun
-// since.
+// The records about the entry's lives decide. The entry describes only its latest life, which may have begun after this
+// record.
 bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream) {
   if (index >= known_.size()) return false;
   Known& known = known_[index];
@@ -111,7 +111,7 @@ bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& s
                traits_of(wire::load(entry, wire::stream::kHandle), memory_.context_uid(context_of(entry)),
                          wire::load(entry, wire::stream::kFlags)));
   } else if (!same && !known.sure) {
-    // Whose record this is was lost.
+    // The record that says whose operation this is was lost.
     lost(1, created);
     return false;
   }
@@ -178,7 +178,7 @@ void Feed::record(const std::byte* record, std::string_view parameters) {
   pending.watched = 0;
 }
 
-// Memory that is not known may be the host's.
+// Unknown memory may belong to the host.
 bool Feed::is_seen(const std::byte* record) const {
   using Memories = wire::allocation::Kind;
   const std::uint64_t seen = wire::load(record, race::kWord0);
@@ -246,7 +246,7 @@ void Feed::operation(const Issued& issued, Pending& pending) {
       const std::uint64_t value = wire::load(record, operation::kValue);
       const bool tells = what == MemoryOperation::write || what == MemoryOperation::signal_semaphore;
       if (!tells) order_.word_waited(argument, stream, ending(what, value));
-      // A batch is recorded as its first wait, and may write after that.
+      // A batch is recorded as its first wait, and may also write after that.
       return tells || what == MemoryOperation::unknown ? order_.word_written(argument, stream, value)
                                                        : order_.host_told(stream);
     }
@@ -280,7 +280,7 @@ std::uint32_t Feed::launch_words(const Pending& pending) {
   launch_.live.clear();
   launch_.zeros = pending.zeros;
   std::uint64_t hash = wire::mix(wire::kHashSeed, pending.zeros);
-  // From one address nothing is to be concluded, from too many neither.
+  // One address allows no conclusion, and with too many some may be missing.
   const bool telling = pending.words.size() >= 2 && pending.words.size() < race::kMostWords;
   for (auto word = pending.words.begin(); telling && word != pending.words.end(); ++word) {
     const auto same = std::find_if(pending.words.begin(), word, [&](const Word& w) { return w.value == word->value; });
@@ -311,7 +311,7 @@ void Feed::kernel(const Issued& issued, const Pending& pending) {
   access.thread = wire::load(record, operation::kThread);
   access.ticks = wire::load(record, operation::kTicks);
   access.words = launch_words(pending);
-  // It may wait there for the host.
+  // The kernel can read host memory, so it may wait there for the host.
   if (std::any_of(pending.words.begin(), pending.words.end(), [&](const Word& w) { return is_of_host(w.value); })) {
     host_writes_.mediator(access.at, issued.stream);
   }
@@ -353,8 +353,8 @@ bool Feed::add_bytes(const Access& access, const std::vector<sass::ParameterByte
   return known;
 }
 
-// Between two devices' memories a copy in a default stream begins when all that either was given before has finished,
-// and all that follows begins after it.
+// A copy in a default stream between two devices' memories begins after all earlier work of both devices has finished.
+// All later work begins after the copy.
 bool Feed::joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_t destination) const {
   const Memory *from = memory_.at(source), *to = memory_.at(destination);
   const bool apart =
@@ -384,7 +384,7 @@ void Feed::copy(const std::byte* record, StreamNumber stream, const Pending& pen
   if (joins || (wire::load(record, operation::kFlags) & operation::kBlocking) != 0) order_.stream_seen(stream);
 }
 
-// Both places of a copy, or that of a memset.
+// Adds both sides of a copy, or the destination of a memset.
 void Feed::place(Access access, const Part& part, StreamNumber stream) {
   const Rows& rows = part.rows;
   const auto use = [&](std::uint64_t address, std::uint64_t pitch, Mode mode) {
@@ -434,10 +434,10 @@ void Feed::memory_freed(const std::byte* record, bool has_stream, StreamNumber s
     access.mode = Mode::write;
     access.exact = true;
     add(access);
-    // It stays known until its addresses are used again, because others may still use it.
+    // The memory stays known until its addresses are reused, because other streams may still use it.
     return;
   }
-  // For stream-ordered memory the driver does not wait.
+  // Freeing stream-ordered memory does not make the driver wait.
   const bool ordered = freed != nullptr && freed->kind == wire::allocation::Kind::ordered;
   if (wire::load(record, race::kWord2) != 0 && !ordered) {
     order_.context_seen(memory_.context_uid(static_cast<std::uint32_t>(wire::load(record, race::kWord1))));

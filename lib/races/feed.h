@@ -1,5 +1,5 @@
-// Turns what one process's rings say into an order of operations and accesses to memory, as its records come in, and
-// keeps the races. Records are the program's: nothing they say is trusted.
+// Builds the order of operations and their accesses to memory from the records of one process's rings, as they arrive,
+// and keeps the races. The program can write the records, so nothing in them is trusted.
 #pragma once
 
 #include <cstdint>
@@ -25,36 +25,36 @@ namespace cudadiag::races {
 
 class Feed : public session::RingReader {
  public:
-  // How a kernel uses the memory of one parameter, in a launch about which this is known. Nothing: not known yet, ask
-  // again.
+  // Returns how a kernel uses the memory of one parameter, given what is known of the launch. Returns nullopt if that
+  // is not known yet; ask again later.
   using KernelMode = std::function<std::optional<Mode>(std::uint32_t function, std::uint32_t parameter,
                                                        const sass::LaunchWords& launch)>;
 
-  // `area` stays mapped as long as this lives. `code_of`: see LaunchBytes; null: no code is known.
+  // `area` must stay mapped as long as this object lives. `code_of`: see LaunchBytes; if empty, no code is known.
   Feed(std::span<const std::byte> area, KernelMode kernel_mode, CodeOf code_of = {});
 
   void record(const std::byte* record) override { this->record(record, {}); }
-  // With the bytes of the parameters of its launch, as far as they are known.
+  // `parameters`: the bytes of the launch's parameters, as far as they are known.
   void record(const std::byte* record, std::string_view parameters);
   void lost(std::uint64_t count, std::uint64_t until) override;
-  // How kernels use their memory may be known by now.
+  // Judges open pairs again, because the kernels' use of memory may be known by now.
   void settle(bool at_last);
   bool settled() const { return history_.settled(); }
 
   std::vector<session::Race> races() const;
   std::vector<session::Race> unjudged() const;
-  // Kernels that use bytes outside of their memory, by call site, kernel and parameter.
+  // Kernels that use bytes outside their memory, one per call site, kernel and parameter.
   const std::vector<session::Overrun>& overruns() const { return overruns_; }
   session::RaceCounts counts() const;
   bool found_any() const { return !history_.races().empty() || !host_writes_.found().empty(); }
 
  private:
-  // The entry of the area's table, and which of its lives this is.
+  // Which life of an entry of the area's stream table is the current one.
   struct Known {
     std::uint64_t created = 0;
     StreamNumber number = 0;
     bool is = false;
-    bool sure = false;  // nothing was lost since then that could show another
+    bool sure = false;  // no record has been lost since that could have shown another life
   };
   struct Word {
     std::uint64_t value;
@@ -87,7 +87,7 @@ class Feed : public session::RingReader {
   };
   void operation(const Issued& issued, Pending& pending);
   void kernel(const Issued& issued, const Pending& pending);
-  // Adds the bytes that a kernel uses through one word, as far as they are known. Whether they all are.
+  // Adds the bytes that a kernel uses through one word, as far as they are known. Returns whether all are known.
   bool add_bytes(const Access& access, const std::vector<sass::ParameterBytes>& bytes);
   // `pointer`: the address that the kernel was given.
   void note_overrun(const Access& access, std::uint64_t pointer);
@@ -114,7 +114,7 @@ class Feed : public session::RingReader {
   void begin_life(Known& known, std::uint64_t created, const StreamTraits& traits);
   void stream_made(const std::byte* record, std::uint32_t index, std::uint64_t ticks);
   bool find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream);
-  // Whether a copy between these waits for two devices, and they for it.
+  // Returns whether a copy between these addresses waits for two devices, and their later work waits for the copy.
   bool joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_t destination) const;
   bool may_end(const Word& word, const Pending& pending) const;
   void note_homes();
@@ -125,18 +125,18 @@ class Feed : public session::RingReader {
   Order order_;
   History history_;
   HostWrites host_writes_{order_};
-  std::vector<sass::LaunchWords> launches_{1};                       // by the number of an access
+  std::vector<sass::LaunchWords> launches_{1};                       // indexed by Access::words
   std::unordered_map<std::uint64_t, std::uint32_t> launch_numbers_;  // by hash
-  sass::LaunchWords launch_;                                         // in hand
+  sass::LaunchWords launch_;                                         // the one being built
   std::vector<Known> known_;
   std::vector<Pending> pending_;  // by thread
   LaunchBytes launch_bytes_;
   std::vector<session::Overrun> overruns_;
-  std::vector<Memory> homes_;                        // of the races' memory, as it was when they were found
-  std::vector<Memory> host_homes_;                   // likewise, of the host's writes
+  std::vector<Memory> homes_;                        // the memory of each race, as it was when the race was found
+  std::vector<Memory> host_homes_;                   // likewise, for the writes of the host
   std::unordered_map<std::uint64_t, Graph> graphs_;  // by CUgraphExec
-  std::size_t graph_parts_ = 0;                      // of all of them
-  std::uint64_t gap_until_ = 0;                      // nothing is concluded before these ticks
+  std::size_t graph_parts_ = 0;                      // of all graphs together
+  std::uint64_t gap_until_ = 0;                      // draw no conclusion before these ticks
   std::uint64_t lost_ = 0, gaps_ = 0, operations_ = 0;
 };
 

@@ -16,10 +16,10 @@ using operation::Kind;
 
 namespace {
 
-// The recorder reports fewer nodes; parts (nodes, edges, accesses) are counted over all graphs.
+// The recorder reports fewer nodes. Parts (nodes, edges, accesses) are counted over all graphs.
 constexpr std::size_t kMostGraphs = 4096, kMostNodes = 1u << 12, kMostAccesses = 1u << 16;
 constexpr std::size_t kMostGraphParts = 1u << 21;
-constexpr std::size_t kMostPairs = 20000;  // of one graph's accesses that are compared
+constexpr std::size_t kMostPairs = 20000;  // pairs of one graph's accesses that are compared
 
 }  // namespace
 
@@ -45,7 +45,7 @@ void Feed::graph_made(const std::byte* record, std::uint64_t exec) {
   if (graphs_.size() >= kMostGraphs) forget_graphs();
   const auto [place, fresh] = graphs_.try_emplace(exec);
   Graph& made = place->second;
-  // Changed, and what it was is not known any more.
+  // The graph was changed, and its earlier state is not known any more.
   if (fresh) made.order = race::kTells | race::kWaits;
   graph_parts_ -= made.parts;
   const std::uint64_t order = wire::load(record, race::kWord2), before = made.order;
@@ -68,7 +68,7 @@ void Feed::graph_edges(const std::byte* record, Graph& graph) {
   count_graph_parts(graph, 3);
 }
 
-// A node holds a kernel's parameter words, the bytes of a copy or memset, or the event of an event node.
+// A node carries a kernel's parameter words, the bytes of a copy or memset, or the event of an event node.
 void Feed::graph_node(const std::byte* record, Graph& graph, const Pending& pending) {
   const std::uint32_t node = wire::load(record, race::kNode);
   if (node >= graph.successors.size() || graph.accesses.size() >= kMostAccesses) return;
@@ -147,14 +147,14 @@ void Feed::graph_accesses(Graph& graph, const std::byte* record, Moment at, Stre
   if (gap_until_ == 0 && !std::exchange(graph.looked_into, true)) inside_graph(graph, at, stream);
 }
 
-// Branches of one graph, once per graph: every launch of it has the same.
+// Compares the branches of one graph, once per graph, because every launch of it has the same branches.
 void Feed::inside_graph(const Graph& graph, Moment at, StreamNumber stream) {
   const auto forks = [](const auto& successors) { return successors.size() > 1; };
   const auto roots = std::count(graph.roots.begin(), graph.roots.end(), true);
   const bool linear = roots <= 1 && std::none_of(graph.successors.begin(), graph.successors.end(), forks);
   if (linear) return;
   std::vector<Access> accesses = graph.accesses;
-  // It is not reported which node contains the child graph's nodes.
+  // The driver does not report which node contains the child graph's nodes.
   std::erase_if(accesses, [&](const Access& access) { return graph.in_child[access.node - 1]; });
   std::sort(accesses.begin(), accesses.end(), [](const Access& a, const Access& b) { return a.begin < b.begin; });
   std::size_t pairs = 0;

@@ -9,15 +9,15 @@
 namespace cudadiag::races {
 
 struct Graph {
-  // Per access: `node` says whose (1 + its index), `parameter` and `function` as of any kernel.
+  // In each access `node` is 1 + the index of its node; `parameter` and `function` are as for any kernel.
   std::vector<Access> accesses;
   std::vector<std::vector<std::uint32_t>> successors;  // by node
-  std::vector<bool> roots;                             // nodes that wait for none
-  std::vector<std::uint64_t> waited, recorded;         // events, by nodes of theirs
+  std::vector<bool> roots;                             // nodes that wait for no other node
+  std::vector<std::uint64_t> waited, recorded;         // events that nodes of the graph wait for and record
   std::uint64_t order = 0;                             // wire::race::GraphOrder
-  std::vector<bool> in_child;  // nodes of a graph within, ordered by way of the node that holds it
+  std::vector<bool> in_child;  // nodes of a child graph, which are ordered through the node that contains it
   bool looked_into = false;
-  std::size_t parts = 0;  // that were reported: nodes, edges, accesses
+  std::size_t parts = 0;  // number of reported nodes, edges and accesses
 };
 
 // Whether neither of two nodes comes before the other.

@@ -14,8 +14,8 @@ Mode somewhere_in(const Access& other, Mode mode) {
   return mode == Mode::near_read ? Mode::read : mode == Mode::near_write ? Mode::unknown : mode;
 }
 
-// Whether what races with the older one, and comes after both, races with the newer one too. The older one must come
-// before the newer one.
+// Returns whether everything that comes after both and races with the older one also races with the newer one. The
+// older one must come before the newer one.
 bool stands_for(const Access& newer, const Access& older) {
   const auto memory_itself = [](const Access& a) { return a.what == What::allocation || a.what == What::free; };
   if (newer.rows > 1 || (memory_itself(older) && !memory_itself(newer))) return false;
@@ -35,7 +35,7 @@ History::Place& History::point(std::uint64_t address) {
   return *hint.place;
 }
 
-// After it, no piece goes across the address.
+// Splits the piece that contains the address, so that no piece crosses it.
 void History::split(std::uint64_t at) {
   auto behind = pieces_.upper_bound(at);
   if (behind == pieces_.begin()) return;
@@ -62,9 +62,9 @@ void History::put(Place& place, Access access) {
   ++accesses_;
 }
 
-// Removes accesses that can no longer race. Otherwise removes the oldest one that the coming access makes redundant.
-// Otherwise removes from the stream with most accesses here the least informative, oldest one. No stream loses all of
-// its accesses, except if there are very many streams.
+// Removes accesses that can no longer race. If there are none, removes the oldest access that the coming one makes
+// redundant. Failing that, removes the oldest, least informative access of the stream with most accesses here. No
+// stream loses all of its accesses, unless there are very many streams.
 void History::make_room_at(Place& place, Access& coming) {
   if (const std::size_t over = std::erase_if(place, [this](const Access& known) { return order_.done(known); })) {
     accesses_ -= over;
@@ -189,7 +189,7 @@ void History::forget_all() {
   accesses_ = 0;
 }
 
-// First what can race no more; if that is not enough, the older half.
+// Drops the accesses that can no longer race; if that does not free enough, drops the older half.
 void History::make_room() {
   std::vector<Moment> moments;
   const auto sweep = [&](const auto& gone) {
@@ -272,7 +272,7 @@ void History::settle(bool at_last) {
 
 namespace {
 
-// One of them may use the address only as an end, where the other begins, or as a base.
+// The address may be only a base for this kernel, or the end of memory that begins where the other access begins.
 bool may_keep_off(const Access& unknown, const Access& other) {
   if (unknown.mode != Mode::unknown) return false;
   return unknown.may_be_base || (unknown.may_end && unknown.begin == other.begin);

@@ -6,7 +6,7 @@
 namespace cudadiag::races {
 namespace {
 
-// The recorder watches fewer copies at a time.
+// At most this many copies wait for a result. The recorder watches fewer at a time.
 constexpr std::size_t kMostWatched = 128;
 constexpr std::size_t kMostMediators = 1024;
 
@@ -19,7 +19,7 @@ void HostWrites::mediator(Moment at, StreamNumber stream) {
   mediators_.push_back(access);
   if (mediators_.size() < kMostMediators) return;
   std::erase_if(mediators_, [this](const Access& each) { return order_.done(each); });
-  // The oldest one; the same stream most likely has newer ones.
+  // Drops the oldest one, because the same stream most likely has newer ones.
   if (mediators_.size() >= kMostMediators) mediators_.pop_front();
 }
 
@@ -55,7 +55,7 @@ bool HostWrites::changed(const Change& change) {
       std::find_if(found_.begin(), found_.end(), [&](const Found& each) { return each.copy.site == of.copy.site; });
   if (known != found_.end()) {
     ++known->times;
-    // A change while the stream was kept is more certain.
+    // A change while the stream was held back is more certain.
     if (change.while_held && !known->change.while_held) known->copy = of.copy, known->change = change;
     return false;
   }

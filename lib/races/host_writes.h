@@ -1,8 +1,8 @@
-// Copies whose source the recorder watches (wire/race_record.h), and the changes of a source that the host must have
-// made: no recorded operation can have.
+// Copies whose source the recorder watches (wire/race_record.h), and the changes of a source that only the host can
+// have made because no recorded operation can.
 //
-// A change while the stream was kept is certain: what is ordered before the copy had finished. A change before that may
-// also be the work of something ordered before the copy.
+// A change while the stream was held back is certain: everything ordered before the copy had finished. An earlier
+// change may also be the work of something ordered before the copy.
 #pragma once
 
 #include <cstddef>
@@ -21,20 +21,20 @@ class HostWrites {
 
   explicit HostWrites(const Order& order) : order_(order) {}
 
-  // An operation after which the stream's next ones may rightly find memory changed: it may write any memory, or wait
-  // until the host has written.
+  // Notes an operation after which the stream's next ones may rightly find memory changed: it may write any memory, or
+  // wait until the host has written.
   void mediator(Moment at, StreamNumber stream);
 
   struct Watched {
     std::uint64_t number = 0;
-    Access copy;                  // what it reads, from the first to the last byte
-    std::vector<Access> sources;  // of a batch, several
-    // Recorded operations that may write there and may not have finished: ordered before the copy; unordered.
+    Access copy;                  // covers what the copy reads, from the first to the last byte
+    std::vector<Access> sources;  // a batch has several
+    // Whether recorded operations may write there and may not have finished: ordered before the copy, or unordered.
     bool written_before = false, written_beside = false;
   };
   void watch(Watched watched);
   bool any_watched() const { return !watched_.empty(); }
-  // An operation uses memory.
+  // Call it when an operation uses memory.
   void used(const Access& access);
 
   struct Change {
@@ -49,11 +49,11 @@ class HostWrites {
   };
   // Returns false if the change is already known or explained.
   bool changed(const Change& change);
-  // Each call site once.
+  // One entry per call site.
   const std::vector<Found>& found() const { return found_; }
   std::uint64_t unlisted() const { return unlisted_; }
 
-  // Records were lost.
+  // Call it after records were lost.
   void forget() {
     watched_.clear();
     mediators_.clear();
@@ -64,7 +64,7 @@ class HostWrites {
 
   const Order& order_;
   std::deque<Watched> watched_;
-  std::deque<Access> mediators_;  // only `at` and `stream` are of interest
+  std::deque<Access> mediators_;  // only their `at` and `stream` are used
   std::vector<Found> found_;
   std::uint64_t unlisted_ = 0;
 };

@@ -1,4 +1,4 @@
-// The memory that one process has, as its records show it, and its area's table after records were lost.
+// The memory of one process, as its records show it, and as its area's table shows it after records were lost.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +14,24 @@ struct Memory {
   std::uint64_t begin = 0, bytes = 0;
   std::uint32_t site = 0;
   wire::allocation::Kind kind = wire::allocation::Kind::none;
-  std::uint32_t context = 0;  // uid, of memory of a device
+  std::uint32_t context = 0;  // uid of the device memory's context
 };
 
 class KnownMemory {
  public:
-  // `area` stays mapped as long as this lives.
+  // `area` must stay mapped as long as this object lives.
   explicit KnownMemory(std::span<const std::byte> area);
 
-  // Null: not known. It stays valid until memory is made or freed.
+  // Returns null if the memory is not known. The pointer is valid until memory is made or freed.
   const Memory* at(std::uint64_t address) const;
-  // Takes the place of all that it overlaps. `context`: the number of its entry in the area.
+  // Replaces all memory that it overlaps. `context`: the index of its entry in the area.
   void made(Memory memory, std::uint32_t context);
   const Memory* that_begins_at(std::uint64_t address) const;
   void freed(std::uint64_t begin) { by_address_.erase(begin); }
-  // Takes over what the area's table has now.
+  // Adopts the current contents of the area's table.
   void read_table();
 
-  // The uid of the context with this number in the area; 0: it has none.
+  // Returns the uid of the context with this index in the area; 0 if it has none.
   std::uint32_t context_uid(std::uint32_t index) const;
 
  private:

@@ -1,6 +1,6 @@
-// The bytes that launches use through their parameters, by the kernels' code; launches that differ only in the addresses
-// that they are given are looked at once. Where several kernels have the same name (Triton compiles one for each kind of
-// argument), which one was launched is not known: bytes are, if all of them use the same.
+// The bytes that launches use through their parameters, from the kernels' code. Launches that differ only in their
+// addresses are evaluated once. If several kernels share a name (Triton compiles one for each kind of argument), it is
+// unknown which one was launched; bytes are then known only if all of these kernels use the same.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace cudadiag::races {
 
-// The codes of kernels that have a function's name, of which it has one; empty: not all are known. No code is null.
+// The codes of all kernels with the name of one function; empty if some are not known. No code is null.
 using Codes = std::vector<std::shared_ptr<const sass::ByteRanges>>;
 using CodeOf = std::function<Codes(std::uint32_t function)>;
 
@@ -25,7 +25,7 @@ class LaunchBytes {
  public:
   explicit LaunchBytes(CodeOf code_of) : code_of_(std::move(code_of)) {}
 
-  // `record`: of the launch. `addresses`: offsets of the words among its parameters that are addresses of memory.
+  // `record`: the launch. `addresses`: offsets of the parameter words that are addresses of memory.
   const std::vector<sass::ParameterBytes>& of(const std::byte* record, std::uint32_t function,
                                               std::string_view parameters, std::vector<std::uint32_t> addresses);
 
@@ -37,12 +37,12 @@ class LaunchBytes {
     std::vector<sass::ParameterBytes> bytes;
   };
   static constexpr std::size_t kMostKnown = 1u << 14;
-  static constexpr int kMostFailures = 3;  // launches of a kernel that nothing comes of: others are not looked at
+  static constexpr int kMostFailures = 3;  // evaluations of a kernel that find nothing; later launches are skipped
   static constexpr std::size_t kMostCodes = 8;
 
   CodeOf code_of_;
-  std::unordered_map<std::string, Known> known_;  // by all that decides
-  std::map<Codes, int> failures_;                 // in a row
+  std::unordered_map<std::string, Known> known_;  // keyed by everything that the result depends on
+  std::map<Codes, int> failures_;                 // in a row, per set of codes
 };
 
 }  // namespace cudadiag::races

@@ -28,7 +28,7 @@ StreamNumber Order::stream_made(const StreamTraits& traits) {
 
 void Order::stream_gone(StreamNumber number) {
   Stream& stream = streams_[number];
-  if (stream.traits.legacy) return;  // it goes with its context
+  if (stream.traits.legacy) return;  // it is removed with its context
   Context& context = context_of(stream.traits.context);
   const auto leave = [&](bool& in, std::vector<StreamNumber>& among, Clock& behind) {
     if (!std::exchange(in, false)) return;
@@ -82,7 +82,7 @@ Moment Order::issue(StreamNumber number) {
   return now;
 }
 
-// It may wait for what others issue after what follows in it.
+// The stream may wait for things that others issue after its next operations.
 void Order::note_blur(Stream& stream) const {
   if (stream.blurred == 0 && stream.clock.vague()) stream.blurred = now_;
 }
@@ -96,7 +96,7 @@ void Order::remember(Point& point, StreamNumber number) const {
 }
 
 void Order::join(Clock& clock, const Point& point) {
-  if (clock.at(point.component) >= point.at) return;  // and so with all that was known there
+  if (clock.at(point.component) >= point.at) return;  // and so everything that was known there
   clock.join(point.clock);
   clock.raise(point.component, point.at);
   prune(clock);
@@ -158,7 +158,7 @@ bool Order::follows(const Written& later, const Written& earlier) const {
   return later.stream == earlier.stream || covers(later.point.clock, before) || done(before);
 }
 
-// The value that all others follow, among those that the stream may find there and that end its wait.
+// Returns the value that all others follow, among those that the stream may find there and that end its wait.
 const Order::Written* Order::surely_met(const Word& word, StreamNumber stream,
                                         const std::function<bool(std::uint64_t)>& meets) const {
   const auto over = [&](auto written) {
@@ -243,7 +243,7 @@ void Order::host_joins(const Clock& clock, Component component, Moment at) {
   if (clock.vague()) stranger_met();
 }
 
-// The host has seen all of it. What it waited for was issued before now, and is unsure from here on, wherever it is.
+// The host has seen all of it finish. Whatever it waited for was issued before now and is uncertain from here on.
 void Order::finished(Stream& stream) {
   host_joins(stream.clock, stream.component, now_);
   stream.clock.sharpen();
@@ -251,7 +251,7 @@ void Order::finished(Stream& stream) {
 }
 
 void Order::stream_seen(StreamNumber number) {
-  // Waiting for the legacy stream is waiting for the blocking ones too.
+  // To wait for the legacy stream is to wait for the blocking ones too.
   if (streams_[number].traits.legacy) issue(number);
   finished(streams_[number]);
 }

@@ -1,8 +1,8 @@
-// Which operations of one process are ordered: happens-before, as the calls into the driver say it. A vector clock per
-// stream and per event; one clock for the host, since its threads order each other by means that no call shows: what
-// one of them has seen finish, whatever any of them issues later comes after.
+// The order between operations of one process: happens-before, as the calls into the driver show it. There is a vector
+// clock per stream and per event. The host has one clock, because its threads order each other by means that no call
+// shows. Whatever any thread issues comes after everything that one of them has seen finish.
 //
-// Fed in the order of issue. Every call is one moment.
+// Calls arrive in the order of issue. Every call is one moment.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace cudadiag::races {
 struct StreamTraits {
   std::uint64_t handle = 0;   // as the program passes it
   std::uint32_t context = 0;  // any number that distinguishes contexts
-  bool legacy = false;        // the default stream that waits for the blocking streams of its context, and they for it
+  bool legacy = false;        // the default stream, which waits for its context's blocking streams as they wait for it
   bool blocking = true;
 };
 
@@ -33,47 +33,47 @@ class Order {
   void stream_gone(StreamNumber stream);
   const StreamTraits& traits(StreamNumber stream) const { return streams_[stream].traits; }
 
-  // An operation is put into the stream; its moment.
+  // Puts an operation into the stream and returns its moment.
   Moment issue(StreamNumber stream);
 
-  // A new event: nothing has been recorded in it.
+  // Adds an event in which nothing has been recorded yet.
   void event_made(std::uint64_t event);
   void event_gone(std::uint64_t event) { events_.erase(event); }
   void event_recorded(std::uint64_t event, StreamNumber stream);
-  // If no call was seen that made or recorded the event (another process did, for example), its order is not known.
+  // If no call made or recorded the event (another process did, for example), the order of the wait is unknown.
   void event_waited(std::uint64_t event, StreamNumber stream);
-  void event_seen(std::uint64_t event);  // by the host, to be over
+  void event_seen(std::uint64_t event);  // the host saw that it was over
 
   void stream_seen(StreamNumber stream);
   void context_seen(std::uint32_t context);
 
-  // A word in memory, written or waited for by a stream. The GPU and the host can write it too. `meets`: which values
-  // end the wait; nothing: the latest is taken to do so.
+  // A word in memory that a stream writes or waits for. The GPU and the host can write it too. `meets` tests whether a
+  // value ends the wait; if it is empty, the latest value is assumed to end it.
   void word_written(std::uint64_t address, StreamNumber stream, std::uint64_t value = 0);
   void word_waited(std::uint64_t address, StreamNumber stream, const std::function<bool(std::uint64_t)>& meets = {});
-  // By other means than these, in the stream's latest operation: whatever waits for words there is taken to wait for
+  // The stream's latest operation overwrites words by other means. Whoever waits for words there is assumed to wait for
   // what is written afterwards.
   void words_overwritten(std::uint64_t begin, std::uint64_t end, StreamNumber stream);
   // A host function: the host may learn without a driver call that everything before it in the stream has finished.
   void host_told(StreamNumber stream);
-  // The stream waits for something that is not this process's.
+  // The stream waits for something outside this process.
   void stranger_waited(StreamNumber stream);
-  // Something that is not followed: all that was issued before may come before all that follows.
+  // Something untracked happened: everything issued before it may come before everything that follows.
   void stranger_met() { unsure_until_ = now_; }
 
-  // Launches of one executable graph follow each other, whatever their streams.
+  // Launches of one executable graph are ordered one after another, on any streams.
   Moment graph_launched(std::uint64_t executable, StreamNumber stream);
   void graph_gone(std::uint64_t executable) { graphs_.erase(executable); }
 
-  // Whether the access comes before what is issued to the stream from now on.
+  // Returns whether the access comes before everything that is issued to the stream from now on.
   bool before(const Access& access, StreamNumber stream) const;
-  // Whether it comes before whatever is issued from now on.
+  // Returns whether it comes before everything that is issued from now on.
   bool done(const Access& access) const;
-  // Whether there may be order between them all the same.
+  // Returns whether there may nevertheless be an order between them.
   bool uncertain(const Access& access, StreamNumber stream) const;
-  // Whether the stream may have waited for something that the driver does not report.
+  // Returns whether the stream may have waited for something that the driver does not report.
   bool vague(StreamNumber stream) const { return streams_[stream].clock.vague(); }
-  // Whether the stream ever waited for the other one, for something before `until`.
+  // Returns whether the stream ever waited for something that the other stream ran.
   bool ever_waited(StreamNumber stream, StreamNumber other) const;
 
   Moment now() const { return now_; }
@@ -84,17 +84,17 @@ class Order {
     Component component = 0;
     Clock clock;
     Moment legacy_seen = 0;
-    Moment blurred = 0;    // since when it may have waited for more than its clock says; 0: it has not
-    bool active = false;   // something was issued since the context's streams were last seen by the host
+    Moment blurred = 0;    // moment since which it may have waited for more than its clock says; 0 if it has not
+    bool active = false;   // something was issued since the host last waited for the context's streams
     bool pending = false;  // likewise, by the legacy stream
   };
   struct Context {
     Component barrier = 0;
     std::vector<StreamNumber> active, pending;
-    // How far the streams among them had got that no longer exist.
+    // Progress of those streams among them that no longer exist.
     Clock gone_active, gone_pending;
     StreamNumber legacy = 0;
-    Moment legacy_at = 0;  // 0: there was no operation on it
+    Moment legacy_at = 0;  // 0 if it has had no operation
   };
   // A point of a stream that others may wait for.
   struct Point {
@@ -103,7 +103,7 @@ class Order {
     Moment at = 0;
   };
 
-  // The value that a word got, and which operation wrote it. No value: one that nothing waits for.
+  // A value that a word received, and the operation that wrote it. Without a value, no wait is known to end with it.
   struct Written {
     Point point;
     StreamNumber stream = 0;
@@ -130,13 +130,13 @@ class Order {
   Moment now_ = 0;
   Component components_ = 0;
   std::deque<Stream> streams_;
-  std::deque<Component> gone_;  // of streams that are gone, the latest ones
+  std::deque<Component> gone_;  // of destroyed streams, the latest ones
   std::unordered_map<std::uint32_t, Context> contexts_;
   std::unordered_map<std::uint64_t, Point> events_, graphs_;
   std::map<std::uint64_t, Word> words_;
   std::vector<Moment> host_;  // by component
-  Clock told_;                // what the host may know, though it did not ask the driver
-  Moment unsure_until_ = 0;   // what was issued up to here may come before whatever follows
+  Clock told_;                // what the host may know without having asked the driver
+  Moment unsure_until_ = 0;   // everything issued up to here may come before whatever follows
 };
 
 }  // namespace cudadiag::races

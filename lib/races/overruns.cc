@@ -1,4 +1,4 @@
-// Kernels that use bytes outside of the memory that they were pointed into.
+// Kernels that use bytes outside the memory that they were pointed into.
 #include <algorithm>
 #include <iterator>
 
@@ -13,7 +13,7 @@ using MemoryKind = wire::allocation::Kind;
 
 constexpr std::size_t kMostOverruns = 256;
 
-// Memory of which all bytes that a kernel may use are known: whole pages are registered or opened, or more.
+// Memory whose usable bytes are exactly known. Registered or opened memory covers whole pages, or more.
 bool has_known_end(MemoryKind kind) {
   return kind == MemoryKind::device || kind == MemoryKind::managed || kind == MemoryKind::ordered ||
          kind == MemoryKind::pinned || kind == MemoryKind::mapped;
@@ -21,7 +21,7 @@ bool has_known_end(MemoryKind kind) {
 
 }  // namespace
 
-// Pieces of memory that are mapped side by side are used as one.
+// Pieces that are mapped next to each other count as one.
 bool Feed::is_covered(std::uint64_t begin, std::uint64_t end) const {
   const Memory* memory = memory_.at(begin);
   while (memory != nullptr && memory->begin + memory->bytes < end) {
@@ -37,7 +37,7 @@ void Feed::note_overrun(const Access& access, std::uint64_t pointer) {
   const std::uint64_t end = memory->begin + memory->bytes;
   const bool inside = access.begin >= memory->begin && access.end() <= end;
   const bool meets = access.begin < end && access.end() > memory->begin;
-  // All of it may lie in other memory: the address is the end of that.
+  // If all of it lies in other memory, the address is the end of that memory.
   if (inside || !meets || access.end() <= access.begin || is_covered(access.begin, access.end())) return;
   for (session::Overrun& known : overruns_) {
     const session::RaceAccess& its = known.access;

@@ -5,7 +5,7 @@
 namespace cudadiag::races {
 namespace {
 
-// Another place than the one that the kernel was given: how it uses this one is not known.
+// Modes of a place near the kernel's address become unknown: how the kernel uses the address itself is not known.
 session::RaceMode stored_mode(Mode mode) {
   using session::RaceMode;
   constexpr RaceMode modes[] = {RaceMode::unknown, RaceMode::none,    RaceMode::read,   RaceMode::write,
