@@ -18,7 +18,7 @@ MayAccesses may_accesses(const std::map<std::uint32_t, std::set<CodeAccess>>& no
       MayAccess& may = out[at];
       may.anywhere |= access.anywhere;
       for (const Origin& origin : access.origins) {
-        // Any address of an indexed array may be meant.
+        // An indexed array may supply any address.
         may.anywhere |= origin.indexed;
         may.words.insert(origin.offset);
       }

@@ -1,10 +1,10 @@
-// The bytes that a kernel uses through each of its parameters in one launch, exactly, by its code.
+// The exact bytes that a kernel uses through each of its parameters in one launch, from its code.
 //
-// The code is followed for all threads of the launch at once: a value is a sum of the thread's coordinates, each times a
-// constant, and where threads part, the launch is cut into boxes of threads that do not. Values that come from memory,
-// from other threads or from an instruction that is not modelled are not known. A parameter through which an access may
-// go that cannot be followed, or that depends on such a value, is answered in part: by the bytes that all paths use. So
-// is a launch that takes too long to follow.
+// The code is followed for all threads of the launch at once. A value is a sum of the thread's coordinates, each times
+// a constant. Where threads diverge, the launch is cut into boxes of threads that do not. Values are unknown if they
+// come from memory, from other threads or from an instruction that is not modelled. If an access may go through a
+// parameter and cannot be followed, or depends on an unknown value, the answer for that parameter is partial. A partial
+// answer has the bytes that all paths use. A launch that takes too long to follow gets one as well.
 #pragma once
 
 #include <array>
@@ -21,12 +21,12 @@ namespace cudadiag::sass {
 
 struct LaunchValues {
   std::array<std::uint32_t, 3> grid{}, block{};
-  std::string parameters;                // their bytes, as far as they are known
-  std::vector<std::uint32_t> addresses;  // offsets of the words among them that are addresses of memory, sorted
+  std::string parameters;                // the bytes of the parameters, as far as they are known
+  std::vector<std::uint32_t> addresses;  // sorted offsets of the parameter words that are addresses of memory
   auto operator<=>(const LaunchValues&) const = default;
 };
 
-// Counted from the address that the parameter holds.
+// Rows of bytes; `begin` is relative to the address that the parameter holds.
 struct ByteRows {
   std::int64_t begin = 0;
   std::uint64_t width = 0, pitch = 0;
@@ -36,9 +36,9 @@ struct ByteRows {
 
 struct ParameterBytes {
   std::uint32_t parameter = 0;  // offset
-  Mode mode = Mode::read;       // read, write or atomic: a parameter may have one of each; none: no byte is used
+  Mode mode = Mode::read;       // read, write or atomic: a parameter may have one entry of each; none: no byte is used
   std::vector<ByteRows> rows;
-  bool all = true;  // false: it uses these for certain, and perhaps others
+  bool all = true;  // false: it certainly uses these bytes, and perhaps others
   auto operator<=>(const ParameterBytes&) const = default;
 };
 
@@ -48,14 +48,14 @@ class ByteRanges {
   ByteRanges(ByteRanges&&) noexcept;
   ~ByteRanges();
 
-  // How all launches use their parameters.
+  // How the kernel uses its parameters in any launch.
   const KernelAccesses& accesses() const;
-  // Opcodes in the code that this room does not know. With any, no bytes are known.
+  // Number of opcodes in the code that are not modelled. If there are any, no bytes are known.
   std::uint64_t unknown_opcodes() const;
-  // By parameter and mode. Threads: any number at once.
+  // One entry per parameter and mode. Any number of threads may call it at once.
   std::vector<ParameterBytes> of(const LaunchValues& launch) const;
 
-  static constexpr std::size_t kMostRows = 16;  // of one parameter and mode; with more it has no answer
+  static constexpr std::size_t kMostRows = 16;  // per parameter and mode; with more rows there is no answer
 
  private:
   class Implementation;

@@ -34,8 +34,8 @@ std::optional<Form> form_of(std::string_view base) {
 }
 
 struct Term {
-  enum class Width { half, pair, unsure };  // unsure: 64 bits, unless it is 32 with a sign
-  std::uint32_t slot = kNone;               // kNone: a number, or a register that is always 0
+  enum class Width { half, pair, unsure };  // unsure: 64 bits, or 32 with a sign
+  std::uint32_t slot = kNone;               // kNone: `number` is the value, or the register is always 0
   std::uint64_t number = 0;
   Width width = Width::half;
   std::uint32_t factor = 1;
@@ -158,7 +158,7 @@ class FailingAddress::Implementation {
     return is_wide() ? sum : sum & 0xffffffff;
   }
 
-  // Whether two registers hold one number: 32 bits of it are the same, or both come from one word of the parameters.
+  // Returns whether two registers form one number: the upper extends the lower, or both come from one parameter word.
   bool is_pair(Evaluator& evaluator, std::uint32_t slot, std::uint32_t low, std::uint32_t high) const {
     if (high == (low >= 0x80000000 ? ~0u : 0u)) return true;
     const Base lower = evaluator.base(slot, {failing_}), upper = evaluator.base(slot + 1, {failing_});

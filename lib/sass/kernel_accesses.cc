@@ -6,15 +6,15 @@
 namespace cudadiag::sass {
 namespace {
 
-// The words that belong together: one that is read for itself, or an array up to where the next array begins.
+// Words that belong together: a single word, or an array up to where the next array begins.
 struct Unit {
   std::uint32_t begin = 0;
   bool array = false;
   auto operator<=>(const Unit&) const = default;
 };
 
-// The array that a word lies in that is read for itself as well; no array: none. It does not go beyond the parameter in
-// which it begins.
+// Returns the array that contains a word even if the word is also read alone. Returns an empty unit if there is none.
+// An array ends with the parameter in which it begins.
 Unit array_around(const std::set<std::uint32_t>& arrays, std::uint32_t word,
                   const std::vector<std::uint32_t>& parameters) {
   const auto behind = arrays.upper_bound(word);
@@ -38,7 +38,7 @@ Mode KernelAccesses::mode(std::uint32_t parameter, const LiveWords& live) const 
     if (singles.contains(offset) || behind == arrays.begin()) return {offset, false};
     return {*std::prev(behind), true};
   };
-  // By unit: all that words of it may stand for.
+  // By unit: the first unit that its words may share an address with.
   std::map<Unit, Unit> standing_for;
   for (const LiveWord& word : live) standing_for.try_emplace(unit_of(word.offset), unit_of(word.same));
   const auto stands_for = [&](const Unit& unit) {

@@ -9,9 +9,9 @@
 
 namespace cudadiag::sass {
 
-// The source of an address in a kernel's code: the offset of a word among the parameters, or of an indexed array of
-// words. `chosen`: the index may be the same for all threads, so that only one element may be used. `shifted`:
-// something that is likely not 0 is added to the word, for every thread.
+// The source of an address in a kernel's code: the offset of a parameter word, or of an indexed array of words.
+// `chosen`: all threads may use the same index, so that only one element may be used. `shifted`: every thread adds
+// something to the word that is likely not 0.
 struct Origin {
   std::uint32_t offset = 0;
   bool indexed = false, chosen = false, shifted = false;
@@ -21,21 +21,21 @@ struct Origin {
 // One way in which the code touches global memory.
 struct CodeAccess {
   Mode mode = Mode::read;
-  std::vector<Origin> origins;  // of which its address is made
+  std::vector<Origin> origins;  // sources that its address is made of
   bool anywhere = false;        // the address may come from any parameter
   auto operator<=>(const CodeAccess&) const = default;
 };
 
-// A word of one launch that may hold an address of memory; other words cannot.
+// A word of one launch that may be an address of memory. Words that are not listed cannot be.
 struct LiveWord {
   std::uint32_t offset = 0;
-  std::uint32_t same = 0;  // the first one that holds the same address
+  std::uint32_t same = 0;  // offset of the first word with the same address
   auto operator<=>(const LiveWord&) const = default;
 };
-using LiveWords = std::vector<LiveWord>;  // by offset; none: nothing is known of the launch
+using LiveWords = std::vector<LiveWord>;  // sorted by offset; empty if nothing is known of the launch
 
-// A bit for each of the first 32 words of 4 bytes among a launch's parameters: set if the word is 0, also as part of a
-// number of 8 bytes.
+// A bit for each of the first 32 words (4 bytes each) of a launch's parameters. It is set if the word is 0, even as
+// part of an 8-byte number.
 using ZeroWords = std::uint32_t;
 
 struct LaunchWords {
@@ -45,13 +45,13 @@ struct LaunchWords {
 };
 
 struct KernelAccesses {
-  bool known = false;  // false: its code could not be followed
+  bool known = false;  // false if the code could not be followed
   std::set<CodeAccess> accesses;
-  std::vector<std::uint32_t> parameters;  // where each begins, sorted; none: not known
+  std::vector<std::uint32_t> parameters;  // sorted offsets where the parameters begin; empty if unknown
 
-  // How the code uses the memory that the word at `parameter` points to. Unknown if code may write through an address that
-  // could also be made of another word, or of another element of an array. Of several words with the same address only
-  // one counts; words that hold no address of memory do not count.
+  // Returns how the code uses the memory that the word at `parameter` points to. The mode is unknown if code may write
+  // through an address that may also come from another word, or from another element of an array. Of several words with
+  // the same address only one counts; words that are not addresses do not count.
   Mode mode(std::uint32_t parameter, const LiveWords& live = {}) const;
 };
 

@@ -1,4 +1,4 @@
-// How an operation uses the memory that it is pointed to.
+// How an operation uses the memory that it receives a pointer to.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@ namespace cudadiag::sass {
 
 enum class Mode : std::uint8_t {
   unknown,
-  none,  // a kernel is given the address and does not touch it
+  none,  // a kernel receives the address but does not access it
   read,
-  write,   // or both
-  atomic,  // two of these do not disturb each other
-  // A kernel adds a number of its own to the address before it uses memory: it reads, or may write, some other place.
+  write,   // may also read
+  atomic,  // atomic operations do not race with each other
+  // The kernel adds its own number to the address before the access: it reads, or may write, another place nearby.
   near_read,
   near_write,
 };

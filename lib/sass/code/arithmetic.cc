@@ -19,7 +19,7 @@ std::uint64_t extended(std::uint32_t word) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(word)));
 }
 
-// The bits of a half-precision number that is exactly the text's.
+// Returns the bits of the half-precision number that equals the text exactly.
 Word half_bits(std::string_view text) {
   const std::string copy(text);
   char* end = nullptr;
@@ -30,19 +30,19 @@ Word half_bits(std::string_view text) {
   if (size == 0) return sign;
   int exponent = 0;
   std::frexp(size, &exponent);
-  const int unit = std::max(exponent - 11, -24);  // of the last bit of the fraction
+  const int unit = std::max(exponent - 11, -24);  // of the last bit in the fraction
   const double scaled = std::ldexp(size, -unit);
   if (scaled != std::floor(scaled) || exponent > 16) return std::nullopt;
   const auto fraction = static_cast<std::uint32_t>(scaled);
   return sign | (fraction < 1024 ? fraction : (static_cast<std::uint32_t>(unit + 25) << 10) + (fraction - 1024));
 }
 
-// One instruction's calculation.
+// The calculation of one instruction.
 class Calculation {
  public:
   Calculation(const Instruction& i, const Operands& operands) : i_(i), operands_(operands), parts_(parts_of(i)) {}
 
-  // 64 bits; an operation on 32 leaves the upper ones.
+  // 64 bits; a 32-bit operation leaves the upper half 0.
   struct Result {
     Known known = Known::opcode;
     Wide value;
@@ -78,7 +78,7 @@ class Calculation {
   static bool plain(std::string_view operand) { return operand.find_first_of("-~|") == std::string_view::npos; }
   static bool negative(std::string_view operand) { return operand.starts_with('-') && !operand.starts_with("-0x"); }
 
-  // With its sign, complement or absolute value.
+  // Returns the operand with its sign or complement applied; nullopt for an absolute value.
   Word read(std::size_t at, std::uint32_t half = 0) const {
     if (at >= count()) return std::nullopt;
     const std::string_view operand = parts_.values[at];
@@ -105,7 +105,7 @@ class Calculation {
     const std::uint64_t value = *low | static_cast<std::uint64_t>(*high) << 32;
     return minus ? 0 - value : value;
   }
-  // Those that are added when the instruction continues a sum.
+  // Returns the carries that an instruction adds if it continues a sum.
   Word carried() const {
     if (!i_.has("X")) return 0;
     std::uint32_t sum = 0;
@@ -139,7 +139,7 @@ class Calculation {
       const std::string_view operand = parts_.values[at];
       const Word value = read(at);
       if (!value) return word({});
-      // A subtraction adds the complement plus one: a carry means that nothing was borrowed.
+      // A subtraction adds the complement plus one; a carry means that there was no borrow.
       sum += negative(operand) ? (*value == 0 ? kMask + 1 : std::uint64_t{*value}) : std::uint64_t{*value};
     }
     sum += *carry;
@@ -168,7 +168,7 @@ class Calculation {
     const std::uint64_t product = is_unsigned ? std::uint64_t{*a} * *b : extended(*a) * extended(*b);
     if (is_wide) {
       const Wide c = read_pair(2);
-      // The carry out is known if all operands are.
+      // The carry out is known only if all operands are.
       if (!c) return wide({});
       const std::uint64_t sum = product + *c + *carry;
       const bool overflow = is_unsigned && sum < product;
@@ -204,7 +204,7 @@ class Calculation {
     return {Known::opcode, sum & kMask, false, static_cast<std::uint32_t>(sum >> 32)};
   }
 
-  // "SHF.L.U64.HI R5, R4, 0x2, R5": the upper half of the pair of the third and the first operand.
+  // "SHF.L.U64.HI R5, R4, 0x2, R5": the upper half of the shifted pair of the third and first operands.
   Result shift() const {
     const Word low = read(0), by = read(1), upper = read(2);
     if (!low || !by || !upper || *by > 31 || i_.has("W")) return word({});
@@ -217,7 +217,7 @@ class Calculation {
     return word(static_cast<std::uint32_t>(i_.has("HI") ? shifted >> 32 : shifted));
   }
 
-  // "LOP3.LUT R3, R0, R9, RZ, 0x3c, !PT": each bit of the table says what comes of one combination.
+  // "LOP3.LUT R3, R0, R9, RZ, 0x3c, !PT": each bit of the table is the result of one combination of input bits.
   Result combine() const {
     if (count() != 4 || !i_.has("LUT")) return word({});
     const Word a = read(0), b = read(1), c = read(2), table = read(3);
@@ -261,7 +261,7 @@ class Calculation {
     return word(out);
   }
 
-  // "SGXT R0, R1, 0x8": that many bits, with their sign.
+  // "SGXT R0, R1, 0x8": the lowest 8 bits, sign-extended.
   Result extend() const {
     const Word a = read(0), bits = read(1);
     if (!a || !bits || *bits == 0 || *bits > 31 || i_.has("W")) return word({});
@@ -275,7 +275,7 @@ class Calculation {
   Result halves() const {
     if (count() != 4 || parts_.values[0] != "-RZ" || parts_.values[1] != "RZ") return word({});
     const Word upper = half_bits(parts_.values[2]), lower = half_bits(parts_.values[3]);
-    // A sum of a zero and a negative one is the positive.
+    // Adding zero to a negative zero gives a positive one.
     if (!upper || !lower || *upper == 0x8000 || *lower == 0x8000) return word({});
     return word(*upper << 16 | *lower);
   }
@@ -330,7 +330,7 @@ std::optional<std::uint32_t> immediate(std::string_view operand, std::uint32_t h
   std::uint64_t value = 0;
   const auto [rest, error] = std::from_chars(operand.data(), operand.data() + operand.size(), value, 16);
   if (error != std::errc() || rest != operand.data() + operand.size()) return std::nullopt;
-  // Whether 32 bits are extended by their sign or by zeros is not known.
+  // It is unknown whether such a 32-bit number is extended by its sign or by zeros.
   if (half != 0 && !minus && operand.size() <= 8 && value >= 0x80000000) return std::nullopt;
   if (minus) value = 0 - value;
   return static_cast<std::uint32_t>(value >> (32 * half));
@@ -356,7 +356,7 @@ Parts parts_of(const Instruction& i) {
 }
 
 Computed compute_word(const Instruction& i, std::uint32_t half, const Operands& operands) {
-  // Each of four words is read separately.
+  // Each of the four words is read separately.
   if (i.has("128") && is_any(i.base(), {"LDC", "LDCU", "ULDC"})) {
     const Parts parts = parts_of(i);
     return {Known::opcode, parts.values.empty() ? std::nullopt : operands.word(parts.values[0], half)};
@@ -373,7 +373,7 @@ std::optional<bool> compute_predicate(const Instruction& i, std::string_view pre
     const bool is_first = !parts.results.empty() && predicate_slot(parts.results[0]) == wanted;
     return is_first ? compare(i, operands, parts) : std::nullopt;
   }
-  // Two carries of one sum are added by what reads them: which is which does not matter where there is but one.
+  // Only an instruction with one carry has a known one: if it sets two, whatever reads them adds both.
   const auto of_carry = [&](std::string_view each) { return predicate_slot(each) == wanted; };
   const auto named = std::count_if(parts.carries.begin(), parts.carries.end(),
                                    [](std::string_view each) { return predicate_slot(each) != kNone; });

@@ -1,4 +1,4 @@
-// Computes the result of an instruction from known operands; integers only. Internal to the room.
+// Computes an instruction's result from known operands, for integers only. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -11,34 +11,34 @@
 
 namespace cudadiag::sass {
 
-// An instruction's operands by their part in it.
+// An instruction's operands, by role.
 struct Parts {
   std::vector<std::string_view> results;     // predicates in front of the destination
-  std::string_view destination;              // empty: predicates alone are set
-  std::vector<std::string_view> carries;     // that it sets
-  std::vector<std::string_view> values;      // that it reads, conditions apart
+  std::string_view destination;              // empty if it sets only predicates
+  std::vector<std::string_view> carries;     // carries that it sets
+  std::vector<std::string_view> values;      // operands that it reads, except conditions
   std::vector<std::string_view> conditions;  // carries and choices that it reads
 };
 Parts parts_of(const Instruction& i);
 
-// How operands get their values: nothing where they are not known.
+// How operands get their values; both functions return nullopt for unknown values.
 struct Operands {
   std::function<std::optional<std::uint32_t>(std::string_view operand, std::uint32_t half)> word;
   std::function<std::optional<bool>(std::string_view predicate)> truth;
 };
 
-// Returns half of the 64 bits of a numeric operand; nothing for other operands.
+// Returns one 32-bit half of a numeric operand's 64 bits; nullopt for other operands.
 std::optional<std::uint32_t> immediate(std::string_view operand, std::uint32_t half);
 
-enum class Known { opcode, nothing };  // nothing: an opcode that is not modelled
+enum class Known { opcode, nothing };  // nothing: the opcode is not modelled
 
 struct Computed {
   Known known = Known::opcode;
   std::optional<std::uint32_t> word;
 };
-// The `half`th register that it writes.
+// Computes the `half`th register that the instruction writes.
 Computed compute_word(const Instruction& i, std::uint32_t half, const Operands& operands);
-// A predicate that it sets: a carry, or the result of a comparison.
+// Computes a predicate that the instruction sets: a carry, or the result of a comparison.
 std::optional<bool> compute_predicate(const Instruction& i, std::string_view predicate, const Operands& operands);
 
 }  // namespace cudadiag::sass

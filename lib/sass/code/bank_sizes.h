@@ -1,4 +1,4 @@
-// Where the sizes of block and grid are in constant bank 0. Internal to the room.
+// The places of the block's and the grid's sizes in constant bank 0. Internal to lib/sass.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ struct SizeInBank {
   std::size_t axis = 0;
 };
 
-// It depends on the architecture, and so does where the parameters begin: `bank_offset`.
+// The places depend on the architecture, as does `bank_offset`, where the parameters begin.
 inline std::optional<SizeInBank> size_in_bank(std::uint32_t bank_offset, std::uint32_t offset) {
   const bool older = bank_offset == 0x160 || bank_offset == 0x210;
   if ((!older && bank_offset != 0x380) || offset % 4 != 0) return std::nullopt;

@@ -9,17 +9,17 @@ namespace {
 
 constexpr std::size_t kMostPasses = 50;
 
-constexpr std::uint32_t kFarthestReturn = 16;  // instructions between a call and the one that says where it returns
+constexpr std::uint32_t kFarthestReturn = 16;  // instructions between a call and the one that sets its return address
 
 bool may_end(const Instruction& i) { return is_any(i.base(), {"EXIT", "RET", "KILL", "RTT"}); }
 
-// The first instruction of the function in the same code that it calls; kNone: it calls none, or one elsewhere.
+// Returns the first instruction of the function that it calls in the same code; kNone if there is none.
 std::uint32_t called_by(const Program& program, std::uint32_t at) {
   const auto* target = program[at].base() == "CALL" ? program.target_of(program[at]) : nullptr;
   return target != nullptr ? *target : kNone;
 }
 
-// Whether the call gets the address after it as its return address.
+// Returns whether the call's return address is the instruction after it.
 bool returns_behind(const Program& program, std::uint32_t at) {
   if (at + 1 >= program.size()) return false;
   for (std::uint32_t before = at; before > 0 && at - before < kFarthestReturn; --before) {
@@ -41,8 +41,8 @@ Detours::Detours(const Program& program) : program_(program) {
   }
 }
 
-// The nearest instruction that all paths to an end go through, for each; size(): an end. After Cooper, Harvey and
-// Kennedy, "A simple, fast dominance algorithm".
+// For each instruction, the nearest one that all its paths to an end go through; size() means an end. After Cooper,
+// Harvey and Kennedy, "A simple, fast dominance algorithm".
 std::vector<std::uint32_t> Detours::meeting_points() const {
   const std::uint32_t end = program_.size();
   std::vector<std::vector<std::uint32_t>> before(end + 1);
@@ -54,7 +54,7 @@ std::vector<std::uint32_t> Detours::meeting_points() const {
   for (std::uint32_t at = 0; at < end; ++at) {
     for (const std::uint32_t to : successors(at)) before[to].push_back(at);
   }
-  // In the order in which a search back from the end finishes.
+  // Ranks the instructions in the order in which a search back from the end finishes.
   std::vector<std::uint32_t> rank(end + 1, kNone), order;
   std::vector<std::pair<std::uint32_t, std::size_t>> open{{end, 0}};
   std::vector<bool> seen(end + 1);
@@ -93,7 +93,7 @@ std::vector<std::uint32_t> Detours::meeting_points() const {
   return meets;
 }
 
-// Without the functions that it calls.
+// Returns the successors, stepping over the functions that it calls.
 std::vector<std::uint32_t> Detours::next_here(std::uint32_t at) const {
   if (called_by(program_, at) != kNone && returns_behind(program_, at)) return {at + 1};
   return program_.next(at);
@@ -119,7 +119,7 @@ Detours::Detour Detours::found(std::uint32_t at, std::uint32_t meets) const {
         continue;
       }
       out.known &= !is_any(i.base(), {"CALL", "BRX", "BRXU", "JMX", "JMXU"});
-      // A function may return, and nothing else; what is outside of one may end, and not return.
+      // A function must return and not end; code outside a function may end but not return.
       out.known &= called ? !is_any(i.base(), {"EXIT", "KILL", "RTT"}) : i.base() != "RET";
       for (const std::uint32_t to : program_.next(here)) visit(to);
     }

@@ -1,5 +1,5 @@
-// The code between a place where threads may part, for a reason that is not known, and where they meet again. Internal
-// to the room.
+// The code between a place where threads may diverge for an unknown reason and the place where they meet again.
+// Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace cudadiag::sass {
 
 class Detours {
  public:
-  // `program` must outlive this.
+  // `program` must outlive this object.
   explicit Detours(const Program& program);
 
   struct Detour {
     bool known = false;               // false: it calls functions that are not in this code, or jumps through a table
     std::vector<std::uint32_t> code;  // instructions that some threads may execute, any number of times
-    std::uint32_t meets = kNone;      // where all that have not ended meet; kNone: nowhere
+    std::uint32_t meets = kNone;      // where all threads that have not ended meet; kNone if they never do
   };
-  // From an instruction that some threads may leave otherwise than others. Null: all leave it alike.
+  // Returns the detour from an instruction after which threads may differ; null if all continue alike.
   const Detour* from(std::uint32_t at) const {
     const auto known = detours_.find(at);
     return known == detours_.end() ? nullptr : &known->second;
@@ -32,7 +32,7 @@ class Detours {
   Detour found(std::uint32_t at, std::uint32_t meets) const;
 
   const Program& program_;
-  std::map<std::uint32_t, Detour> detours_;  // of all instructions with several that may follow
+  std::map<std::uint32_t, Detour> detours_;  // of each instruction with several successors
 };
 
 }  // namespace cudadiag::sass

@@ -10,14 +10,14 @@ namespace cudadiag::sass {
 namespace {
 
 constexpr std::size_t kMostText = 64u << 20;
-constexpr std::size_t kMostWork = 20'000'000;  // instructions looked at, and edges between them
+constexpr std::size_t kMostWork = 20'000'000;  // instructions and edges visited
 
 bool ends_path(const Instruction& i) {
   return i.predicate.empty() && is_any(i.base(), {"EXIT", "RET", "BRX", "JMX", "KILL", "BRXU", "JMXU"});
 }
 
 bool always_jumps(const Instruction& i) {
-  // A further operand is a condition.
+  // Any further operand is a condition.
   return i.predicate.empty() && is_any(i.base(), {"BRA", "JMP"}) && i.operands.size() == 1 && !i.has("DIV") &&
          !i.has("CONV");
 }
@@ -106,7 +106,7 @@ void Program::connect_returns(const Joints& joints) {
     std::iota(all.begin(), all.end(), 0u);
     return all;
   }();
-  std::map<std::uint32_t, std::vector<std::uint32_t>> callers;  // by functions
+  std::map<std::uint32_t, std::vector<std::uint32_t>> callers;  // by function
   for (const std::uint32_t after : joints.after_calls) {
     if (const auto* target = target_of(code_[after - 1])) callers[*target].push_back(after);
   }
@@ -122,7 +122,7 @@ void Program::connect_returns(const Joints& joints) {
     }
   }
   for (std::uint32_t at = 0; at < code_.size() && is_small(); ++at) {
-    // The function that it ends is not known.
+    // It is unknown which function it ends.
     if (code_[at].base() == "RET" && !returns_.contains(at)) lead(at, joints.after_calls, kAll);
   }
 }
@@ -151,12 +151,12 @@ void Program::connect_one(std::uint32_t at, const Joints& joints) {
   if (is_any(code.base(), {"BRA", "JMP", "CALL", "WARPSYNC"})) {
     if (const auto* target = target_of(code)) next.push_back(*target);
   }
-  // The target is in a table: it may be the beginning of any piece that nothing falls into.
+  // The target is in a table: it may be the start of any piece of code that nothing falls into.
   if (is_any(code.base(), {"BRX", "BRXU", "JMX", "JMXU"})) {
     next.insert(next.end(), joints.after_ends.begin(), joints.after_ends.end());
   }
-  // Threads that have waited for each other continue where the instruction said that named the barrier: right here,
-  // unless no such instruction says so.
+  // After threads have waited for each other, they continue at the target of the instruction that names the barrier.
+  // That is normally the next instruction. If it is not, any target for this barrier may follow.
   if (code.base() == "BSYNC" && !code.operands.empty()) {
     const auto points = joints.meeting_points.find(code.operands.back());
     if (points != joints.meeting_points.end() && !points->second.contains(at + 1)) {

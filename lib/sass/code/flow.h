@@ -1,4 +1,4 @@
-// A kernel's code as nvdisasm prints it, and which of its instructions may follow which. Internal to the room.
+// A kernel's code as nvdisasm prints it, and which of its instructions may follow which. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@ namespace cudadiag::sass {
 // Instructions are identified by their index.
 class Program {
  public:
-  // Empty if the text is not code, or is too long. The text must outlive this.
+  // Empty if the text is not code, or is too long. The text must outlive this object.
   explicit Program(std::string_view text);
 
   bool empty() const { return code_.empty(); }
   std::uint32_t size() const { return static_cast<std::uint32_t>(code_.size()); }
   const Instruction& operator[](std::uint32_t at) const { return code_[at]; }
   const std::vector<std::uint32_t>& next(std::uint32_t at) const { return flow_[at].next; }
-  // The next instruction alone follows, and it follows nothing else.
+  // Returns true if only the next instruction can follow this one, and only this one can come before it.
   bool falls_through(std::uint32_t at) const;
-  // The places that a return may lead to: after the calls of the functions that it may end. Registers that such a
-  // function does not alter are there as they were at the call. The call itself leads there too.
+  // The places that a return may lead to, after the calls of the functions that it may end. Registers that such a
+  // function does not alter have their values from the call. The call itself leads there too.
   struct Return {
     std::uint32_t to = 0;
     const std::vector<std::uint32_t>* altered = nullptr;
   };
   const std::vector<Return>& returns(std::uint32_t at) const;
-  // Null: none of the instruction's operands is a place in this code.
+  // Returns null if no operand of the instruction is a place in this code.
   const std::uint32_t* target_of(const Instruction& instruction) const;
 
  private:
@@ -40,19 +40,19 @@ class Program {
     bool begins_block = false;
   };
 
-  // Places that several instructions of a kind may lead to.
+  // Places that several instructions of one kind may lead to.
   struct Joints {
     std::vector<std::uint32_t> after_calls, after_ends;
     std::map<std::string_view, std::set<std::uint32_t>> meeting_points;  // by barrier register
   };
 
-  // False: it is too much.
+  // Returns false if the code is too large.
   bool connect();
   Joints joints() const;
   void connect_one(std::uint32_t at, const Joints& joints);
   void connect_returns(const Joints& joints);
   bool is_small() const;
-  // Where one can get from there, calls gone into or stepped over.
+  // Returns what can be reached from `begin`; `into` decides whether calls are entered or stepped over.
   enum class Into { calls, none };
   std::vector<std::uint32_t> reach(std::uint32_t begin, Into into);
   std::vector<std::uint32_t> altered_from(std::uint32_t begin);
@@ -60,9 +60,9 @@ class Program {
   std::vector<Instruction> code_;
   std::vector<Flow> flow_;
   std::unordered_map<std::uint32_t, std::uint32_t> index_;       // by address
-  std::map<std::uint32_t, std::vector<std::uint32_t>> altered_;  // by functions, by where they begin
+  std::map<std::uint32_t, std::vector<std::uint32_t>> altered_;  // registers that functions alter, by start of the function
   std::unordered_map<std::uint32_t, std::vector<Return>> returns_;
-  std::size_t work_ = 0;  // that it took to connect all this
+  std::size_t work_ = 0;  // steps that connecting has taken so far
 };
 
 }  // namespace cudadiag::sass

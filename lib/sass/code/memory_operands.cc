@@ -5,7 +5,7 @@
 namespace cudadiag::sass {
 
 std::uint32_t memory_bytes_of(const Instruction& i) {
-  if (i.base() == "UBLKCP") return 0;  // a register says it
+  if (i.base() == "UBLKCP") return 0;  // a register contains the size
   if (is_any(i.base(), {"LDSM", "STSM"})) return 16;
   if (i.has("U8") || i.has("S8")) return 1;
   if (i.has("U16") || i.has("S16") || i.has("F16") || i.has("BF16")) return 2;

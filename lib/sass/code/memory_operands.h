@@ -1,4 +1,4 @@
-// The memory that an instruction uses, by its operands. Internal to the room.
+// The memory that an instruction uses, according to its operands. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace cudadiag::sass {
 
-// Bytes that a thread reads or writes; 0: a register says it.
+// Returns the bytes that a thread reads or writes; 0 if a register contains the size.
 std::uint32_t memory_bytes_of(const Instruction& i);
-// The place that names the memory in question; of a copy, that of global memory. Empty: there is none.
+// Returns the operand's text that names the memory; for a copy, the global memory. Empty if there is none.
 std::string_view memory_place_of(const Instruction& i);
 
 }  // namespace cudadiag::sass

@@ -19,7 +19,7 @@ bool writes_no_register(std::string_view base) {
                        "FCHK", "EXIT", "WARPSYNC", "NANOSLEEP", "YIELD", "DEPBAR", "R2P",  "BRA",   "PLOP3", "NOP"});
 }
 
-// The names without the U of those that work on uniform registers.
+// The names have no leading U, which marks operations on uniform registers.
 bool writes_one(std::string_view base) {
   return is_any(base,
                 {"MOV",   "SEL",   "IADD3", "IADD",  "IMAD",  "IMUL",  "LEA",    "LOP3",   "LOP",  "SHF",  "SHL",
@@ -67,7 +67,7 @@ std::size_t first_value(const Instruction& i) {
 Written written_by(const Instruction& i) {
   Written out;
   const std::string_view base = i.base();
-  // A function that lies elsewhere.
+  // The called function is elsewhere.
   if (base == "CALL") return out;
   const std::size_t first = first_value(i);
   const auto add_predicate = [&out](std::string_view operand) {

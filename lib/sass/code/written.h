@@ -1,4 +1,4 @@
-// Registers and predicates that an instruction writes, or more. Internal to the room.
+// The registers and predicates that an instruction writes; the set may be too large. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace cudadiag::sass {
 
-// One place for each register (lines.h) and each predicate: P0..P15, then UP0..UP15.
+// A number for each register (lines.h) and each predicate: P0..P15, then UP0..UP15.
 using Slot = std::uint32_t;
 inline constexpr Slot kFirstPredicate = 1024, kFirstUniformPredicate = kFirstPredicate + 16;
 
-// The number of "P3" or "!UP1"; kNone for PT, UPT and anything that is not a predicate.
+// Returns the slot of "P3" or "!UP1"; kNone for PT, UPT and everything that is not a predicate.
 Slot predicate_slot(std::string_view operand);
 constexpr bool is_predicate_slot(Slot slot) { return slot >= kFirstPredicate; }
 constexpr bool is_uniform_slot(Slot slot) {
@@ -19,18 +19,18 @@ constexpr bool is_uniform_slot(Slot slot) {
 }
 
 struct Written {
-  std::uint32_t first = kNone, count = 0;  // registers; kNone: none
-  std::uint32_t second = kNone;            // 8 more from here on
-  std::uint32_t predicates = 0;            // a bit for each
+  std::uint32_t first = kNone, count = 0;  // registers; first is kNone if there are none
+  std::uint32_t second = kNone;            // first of 8 more registers; kNone if there are none
+  std::uint32_t predicates = 0;            // one bit per predicate
   bool everything = false;
 
   bool has(Slot slot) const;
 };
 
-// The registers from the first result on; 0: the first operand is not a result.
+// Number of registers written, starting with the first result; 0 if the first operand is not a result.
 std::uint32_t width_of_result(const Instruction& i);
 Written written_by(const Instruction& i);
-// The index of the first operand that is not a condition.
+// Returns the index of the first operand that is not a condition.
 std::size_t first_value(const Instruction& i);
 
 }  // namespace cudadiag::sass

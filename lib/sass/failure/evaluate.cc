@@ -8,7 +8,7 @@
 namespace cudadiag::sass {
 namespace {
 
-constexpr int kDeepest = 100;  // values made of values
+constexpr int kDeepest = 100;  // nesting of values made of values
 constexpr std::size_t kMostSums = 20'000;
 
 }  // namespace
@@ -41,7 +41,7 @@ std::optional<std::uint32_t> Evaluator::word(Slot slot, Moment moment) {
   const auto known = words_.find({slot, moment});
   if (known != words_.end()) return known->second;
   if (depth_ >= kDeepest) return std::nullopt;
-  words_[{slot, moment}] = std::nullopt;  // while it is computed: a value made from itself is not known
+  words_[{slot, moment}] = std::nullopt;  // while it is being computed: a value made from itself is unknown
   ++depth_;
   std::optional<std::uint32_t> value;
   if (stands_ != kNone && paths_.is_untouched(slot, moment, stands_)) value = kept(slot);
@@ -51,7 +51,7 @@ std::optional<std::uint32_t> Evaluator::word(Slot slot, Moment moment) {
   return words_[{slot, moment}] = value;
 }
 
-// It was written once since, by an instruction that added something to it.
+// Recovers a value that was written only once since, by an instruction that added something to it.
 std::optional<std::uint32_t> Evaluator::undone(Slot slot, Moment moment) {
   if (stands_ == kNone || !paths_.is_untouched_before(slot, moment)) return std::nullopt;
   const auto by = paths_.written_once_since(slot, stands_);
@@ -70,7 +70,7 @@ std::optional<std::uint32_t> Evaluator::undone(Slot slot, Moment moment) {
       self->find_first_of("-~|") != std::string_view::npos) {
     return std::nullopt;
   }
-  // With nothing in its place, the rest alone is added.
+  // With 0 in place of the register, the result is what was added.
   const Operands operands{[&](std::string_view text, std::uint32_t half) -> std::optional<std::uint32_t> {
                             return is_it(text) ? std::optional(0u) : since(text, half, *by);
                           },
@@ -80,7 +80,7 @@ std::optional<std::uint32_t> Evaluator::undone(Slot slot, Moment moment) {
   return rest && now ? std::optional(*now - *rest) : std::nullopt;
 }
 
-// An operand of an instruction that came after the failing one, once.
+// Returns an operand of an instruction that ran exactly once after the failing one.
 std::optional<std::uint32_t> Evaluator::since(std::string_view text, std::uint32_t half, At at) {
   if (const auto place = parse_constant(text)) {
     return place->index == kNone ? constant(place->offset + 4 * half) : std::nullopt;
@@ -137,7 +137,7 @@ std::optional<std::uint32_t> Evaluator::special(const Instruction& i, std::uint3
   if (axis < 3 && what.starts_with("SR_TID.")) return lane_->thread[axis];
   if (axis < 3 && what.starts_with("SR_CTAID.")) return lane_->block[axis];
   if (what == "SR_LANEID") return lane_->lane;
-  // The number of the block in its cluster.
+  // The block's number in its cluster.
   if (what == "SR_CgaCtaId" && !launch_.clusters) return 0;
   return std::nullopt;
 }
@@ -174,7 +174,7 @@ std::optional<bool> Evaluator::truth(std::string_view predicate, Moment moment) 
   if (stands_ != kNone && paths_.is_untouched(slot, moment, stands_)) {
     if (const auto bit = kept(slot)) value = *bit != 0;
   }
-  // The failing instruction was executed.
+  // The failing instruction was executed, so its condition was true.
   if (!value && predicate_slot(failing.predicate) == slot && paths_.is_untouched_before(slot, moment)) {
     value = !failing.predicate.starts_with('!');
   }
@@ -191,7 +191,7 @@ std::optional<bool> Evaluator::truth(std::string_view predicate, Moment moment) 
   return result(value);
 }
 
-// ---- what an address is a sum of
+// ---- the terms of an address
 
 Base Evaluator::base(Slot slot, Moment moment) {
   const Sum sum = sum_of(slot, moment);
@@ -207,7 +207,7 @@ Evaluator::Sum Evaluator::joined(const Sum& a, const Sum& b) {
 
 Evaluator::Sum Evaluator::added(const Sum& a, const Sum& b) {
   if (a.mixed || b.mixed) return {.mixed = true};
-  // A loop that adds a number to what it had.
+  // The loop adds a number to its previous value.
   if (a.open || b.open) {
     const Sum& other = a.open ? b : a;
     return other.words.empty() && !other.others ? Sum{.open = true} : Sum{.mixed = true};
@@ -215,7 +215,7 @@ Evaluator::Sum Evaluator::added(const Sum& a, const Sum& b) {
   Sum out = a;
   out.others |= b.others;
   for (const std::uint32_t each : b.words) {
-    if (!out.words.insert(each).second) return {.mixed = true};  // twice the same
+    if (!out.words.insert(each).second) return {.mixed = true};  // the same word twice
   }
   return out;
 }
@@ -242,7 +242,7 @@ Evaluator::Sum Evaluator::sum_of(Slot slot, Moment moment) {
     for (const At by : *all) out = joined(out, sum_made_by(paths_.last_before(by, moment), width(by)));
   }
   summing_.erase(key);
-  // Inside a loop the answer may rest on one that is not complete.
+  // Inside a loop, the answer may depend on another one that is not complete yet.
   if (summing_.empty() || !out.open) {
     if (summing_.empty()) sums_[key] = out;
   }
@@ -251,7 +251,7 @@ Evaluator::Sum Evaluator::sum_of(Slot slot, Moment moment) {
 
 Evaluator::Sum Evaluator::sum_of_operand(std::string_view text, std::uint32_t half, Moment moment) {
   if (text == "RZ" || text == "URZ" || immediate(text, 0)) return {};
-  // Subtracted values and complements are not terms of a sum.
+  // Subtracted values and complements do not count as terms of the sum.
   if (text.find_first_of("-~|") != std::string_view::npos) {
     const Sum taken = sum_of_operand(text.substr(1), half, moment);
     return taken.words.empty() && !taken.others && !taken.mixed ? Sum{} : Sum{.others = true};

@@ -1,4 +1,4 @@
-// The values of registers and predicates of one thread before an instruction that it executed. Internal to the room.
+// The values of one thread's registers and predicates before an instruction that it executed. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ class Evaluator {
   using At = Paths::At;
   using Moment = Paths::Moment;
 
-  // `lane`: null: none is known, and all depends on the code alone. All must outlive this.
+  // If `lane` is null, only the code is known, not the thread. All arguments must outlive this object.
   Evaluator(Paths& paths, ParameterBank bank, const LaunchState& launch, const LaneState* lane);
 
-  // Before the moment's instruction.
+  // The value before the instruction of `moment`.
   std::optional<std::uint32_t> word(Slot slot, Moment moment);
   std::optional<bool> truth(std::string_view predicate, Moment moment);
   Base base(Slot slot, Moment moment);
   const std::set<std::string_view>& unknown_opcodes() const { return unknown_; }
 
  private:
-  // A sum's words, while paths are joined: `open` is what a loop adds to itself, and fits everything.
+  // The words of a sum while paths are joined. `open` is what a loop adds to itself; it is compatible with everything.
   struct Sum {
     bool open = false, mixed = false, others = false;
     std::set<std::uint32_t> words{};

@@ -5,7 +5,7 @@
 namespace cudadiag::sass {
 namespace {
 
-// Whether it names a register of the range, alone or in an address.
+// Returns whether the operand names a register of the range, alone or in an address.
 bool names(std::string_view operand, std::uint32_t first, std::uint32_t count) {
   for (std::size_t at = 0; at < operand.size(); ++at) {
     const bool starts =
@@ -45,14 +45,14 @@ bool Paths::waits_for_failing(At at) const {
   if (!is_any(base, {"LDG", "LD", "LDS", "LDL", "ATOM", "ATOMG", "ATOMS"})) return false;
   const Written& loaded = written_[failing_];
   if (loaded.first == kNone) return false;
-  // Counts only registers that are certainly loaded.
+  // Counts only the registers that are certainly loaded.
   const std::uint32_t count = std::min(loaded.count, 4u);
   const auto& operands = program_[at].operands;
   return std::any_of(operands.begin(), operands.end(),
                      [&](std::string_view operand) { return names(operand, loaded.first, count); });
 }
 
-// Passes through no barred instruction but `from` itself.
+// Returns what can be reached without passing a barred instruction other than those in `from`.
 Paths::Marks Paths::reach(const std::vector<At>& from, const std::vector<std::vector<At>>& edges, const Marks& barred) {
   Marks seen(program_.size());
   std::vector<At> open = from;
@@ -73,7 +73,7 @@ const Paths::Since& Paths::since(At stands) {
   const auto [found, made] = since_.try_emplace(stands);
   Since& out = found->second;
   if (!made) return out;
-  // Executed since: what can be reached from the failing instruction, and from where one can get to `stands`.
+  // An instruction was executed since if it is reachable from the failing one and can reach `stands`.
   const Marks after = reach({failing_}, next_, barred_);
   const Marks until = reach({stands}, before_, barred_);
   const auto follows = [&](At at) {
@@ -101,7 +101,7 @@ const Paths::Since& Paths::since(At stands) {
 
 bool Paths::can_stand(At stands) { return stands < program_.size() && since(stands).reachable; }
 
-// The instructions that may be executed from `moment` until the failing one; including that one, if it may have run
+// The instructions that may run between `moment` and the failing one. They include the failing one if it may have run
 // before.
 const std::vector<Paths::At>& Paths::until_failing(Moment moment) {
   const auto [found, made] = until_.try_emplace(moment);
@@ -177,7 +177,7 @@ std::optional<Paths::At> Paths::definition(Slot slot, At at, const std::function
       const Guard holds = program_[from].predicate.empty() ? Guard::holds : guard(from);
       if (holds == Guard::unknown || written_[from].everything) return std::nullopt;
       if (holds == Guard::fails) {
-        // Whether it held at an earlier execution is not known.
+        // It is unknown whether the condition was true at an earlier execution.
         if (is_repeated(from)) return std::nullopt;
         open.push_back(from);
         continue;

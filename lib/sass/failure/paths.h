@@ -1,12 +1,12 @@
-// The instructions that may run before and after the failing one. Internal to the room.
+// The instructions that may run before and after the failing one. Internal to lib/sass.
 //
-// A thread failed at one instruction and stopped at another. What is asked is whether anything may have written a
-// register between an earlier instruction and now, and which instruction may have written it before that. Of an
-// instruction in a loop it is its latest execution before the failure that is meant; or, where it may have been executed
-// again since the one that matters, any: then the answer must hold for all of them.
+// A thread failed at one instruction and stopped at another. May anything have written a register between an earlier
+// instruction and now? Which instruction may have written it before that? For an instruction in a loop, `latest` means
+// its latest execution before the failure. If it may have run again since the execution in question, `latest` is false,
+// and the answer must be right for every execution.
 //
-// The hardware continues for some time before it stops, but no thread passes an instruction that needs what the failing
-// one was to load: a path that would is none.
+// The hardware continues for some time before it stops. But no thread passes an instruction that needs the value that
+// the failing one was to load, so no such path counts.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace cudadiag::sass {
 
 class Paths {
  public:
-  using At = std::uint32_t;  // an instruction's index
+  using At = std::uint32_t;  // index of an instruction
 
   struct Moment {
     At at = 0;
@@ -31,32 +31,32 @@ class Paths {
     auto operator<=>(const Moment&) const = default;
   };
 
-  // `program` must outlive this.
+  // `program` must outlive this object.
   Paths(const Program& program, At failing);
 
   const Program& program() const { return program_; }
   At failing() const { return failing_; }
   const Written& written(At at) const { return written_[at]; }
 
-  // Whether a thread can be there at all.
+  // Returns whether a thread can have stopped there.
   bool can_stand(At stands);
-  // Whether nothing has written the slot since `moment`, its own instruction included, until the thread stopped.
+  // Returns whether nothing has written the slot from `moment`, its own instruction included, until the thread stopped.
   bool is_untouched(Slot slot, Moment moment, At stands);
-  // Whether nothing writes it from there to the failing instruction, which is not included.
+  // Returns whether nothing writes the slot from `moment` until the failing instruction, which does not count.
   bool is_untouched_before(Slot slot, Moment moment);
-  // The execution of `by` that came last before a moment.
+  // Returns the last execution of `by` before `moment`.
   Moment last_before(At by, Moment moment);
-  // The one instruction that has written it after the failing one, or is that, and did so exactly once.
+  // Returns the only instruction to write the slot at or after the failing one, if it ran exactly once.
   std::optional<At> written_once_since(Slot slot, At stands);
   bool is_repeated(At at);
 
   enum class Guard { holds, fails, unknown };
-  // The one instruction that wrote the slot last before `at`. `guard` says of those with a condition whether it held.
+  // Returns the one instruction that last wrote the slot before `at`. `guard` evaluates the conditions of instructions.
   std::optional<At> definition(Slot slot, At at, const std::function<Guard(At)>& guard);
-  // All that may have; nothing: also one that is not here.
+  // Returns all instructions that may have written it; nullopt if one outside this code may have.
   std::optional<std::vector<At>> definitions(Slot slot, At at);
 
-  // Steps beyond these are not gone.
+  // Limits the steps of all searches together.
   static constexpr std::uint64_t kMostSteps = 20'000'000;
 
  private:

@@ -11,11 +11,10 @@ namespace {
 using namespace origin;
 
 constexpr std::uint32_t kStackPointer = 1;                         // R1
-constexpr std::uint32_t kFirstArgument = 4, kEndOfArguments = 16;  // where functions are passed them, and return
+constexpr std::uint32_t kFirstArgument = 4, kEndOfArguments = 16;  // registers for arguments and results of functions
 
-// "USHF": "SHF"
-// Whether what an instruction makes may be an address because this operand is one: what is multiplied, shifted or
-// counted with is a number.
+// Returns whether the result may be an address because this operand is one. A factor, a shift count or another counter
+// is a number.
 bool may_pass_address(const Instruction& i, std::size_t first, std::size_t at) {
   const std::string_view base = without_u(i.base());
   std::vector<std::string_view> values;  // after the destination, without conditions
@@ -43,7 +42,7 @@ bool is_product(const Instruction& i) {
   return (is_any(base, {"IMAD", "LEA", "IMUL"}) && !i.has("HI")) || base == "SHL" || (base == "SHF" && i.has("L"));
 }
 
-// -1 - x, or as much less: "LOP3.LUT R3, RZ, R3, RZ, 0x33, !PT", "LOP3.LUT R2, R2, 0xfffffffc, RZ, 0x3c, !PT".
+// -1 - x, or somewhat less: "LOP3.LUT R3, RZ, R3, RZ, 0x33, !PT", "LOP3.LUT R2, R2, 0xfffffffc, RZ, 0x3c, !PT".
 bool is_complement(const Instruction& i, std::size_t first) {
   if (!i.base().ends_with("LOP3") || i.operands.size() < first + 5) return false;
   const std::string_view how = i.operands[first + 4];
@@ -51,15 +50,15 @@ bool is_complement(const Instruction& i, std::size_t first) {
   return is_any(how, {"0xf", "0x33", "0x55"}) || (how == "0x3c" && number && *number >= 0x80000000);
 }
 
-// Numbers that can lead from one descriptor to another; others are of no interest.
+// Keeps numbers that can lead from one descriptor to another; others do not matter.
 std::uint32_t number_origin(std::uint32_t value) {
   const bool near = value < 0x10000 || value >= 0xffff0000;
   return near && value % 16 == 0 ? kNumber | (value & kValue) : 0;
 }
 
-// Where the driver puts the addresses at which the parameters, and all of constant bank 0, can be read like memory. It
-// depends on the architecture, and so does where the parameters begin. The first is what compilers use, the second what
-// cuBLAS does (seen in its kernels for sm_90 and the descriptors that they are given).
+// Where the driver stores the addresses at which the parameters, or all of constant bank 0, can be read like memory.
+// The places depend on the architecture, as does where the parameters begin. Compilers use the first. cuBLAS uses the
+// second, as its kernels for sm_90 and their descriptors show.
 struct OwnAddresses {
   std::uint32_t parameters = 0, bank = 0;
 };
@@ -172,9 +171,9 @@ void Instructions::step(std::uint32_t at, Registers& state) {
 
 // ---- calls, conditions, numbers
 
-// A function that lies elsewhere may do anything with the pointers that it is given, in registers or in a structure in
-// local memory, which it may alter. What it returns is none of them. One that lies here is gone through like a jump,
-// with the registers as they are.
+// An external function may do anything with the pointers that it receives, in registers or in a structure in local
+// memory, which it may alter. Its results are none of these pointers. A function in the same code is followed like a
+// jump, with the registers unchanged.
 void Instructions::call(const Step& s) {
   if (program_.target_of(s.i) != nullptr) return;
   if (calls_ == Calls::anything) {
@@ -187,7 +186,7 @@ void Instructions::call(const Step& s) {
   for (std::uint32_t at = kFirstArgument; at < kEndOfArguments; ++at) s.state.set(at, 0, s.predicate);
 }
 
-// An instruction that sets a predicate makes a new condition under an old name. Carries follow the result.
+// An instruction that sets a predicate makes a new condition with an old name. Carries follow the result.
 void Instructions::forget_conditions(const Step& s) {
   const auto& operands = s.i.operands;
   for (std::size_t at = 0; at < s.first && at < 2; ++at) s.state.forget_condition(operands[at]);
@@ -198,11 +197,11 @@ void Instructions::forget_conditions(const Step& s) {
 }
 
 void Instructions::decide(const Step& s) {
-  if (s.first == 0) return s.state.forget_conditions();  // all at once: "R2P PR, R3, 0x7f"
+  if (s.first == 0) return s.state.forget_conditions();  // all at once, as in "R2P PR, R3, 0x7f"
   forget_conditions(s);
 }
 
-// One of its operands, as it is.
+// Copies one of its operands unchanged.
 void Instructions::move(const Step& s) {
   forget_conditions(s);
   if (s.to == kNone) return;
@@ -220,7 +219,7 @@ void Instructions::move(const Step& s) {
   if (moved.empty()) set_words(s, 0);
 }
 
-// The set of the register covers its value in every thread.
+// The set of a register covers its values in all threads.
 void Instructions::shuffle(const Step& s) {
   forget_conditions(s);
   if (s.to != kNone && s.first + 1 < s.i.operands.size()) {
@@ -238,7 +237,7 @@ Lead Instructions::lead_of(std::string_view operand, Id id) const {
   return negative ? Lead::down : Lead::anywhere;
 }
 
-// A product, or a shift to the left.
+// A product, or a left shift.
 Instructions::Term Instructions::product(const Step& s, const std::vector<std::string_view>& factors) {
   const bool multiplied = s.i.base().ends_with("IMAD");
   Term made;
@@ -259,7 +258,7 @@ Instructions::Term Instructions::product(const Step& s, const std::vector<std::s
   return made;
 }
 
-// The lead of the sum of all terms but one.
+// The lead of the sum of all terms except one.
 Lead Instructions::lead_of_sum(const std::vector<Term>& terms, std::size_t without) {
   bool away = false, anywhere = false, back = false, down = false;
   for (std::size_t at = 0; at < terms.size(); ++at) {
@@ -283,7 +282,7 @@ std::vector<OriginSets::Id> Instructions::led_by_others(const std::vector<Term>&
   return out;
 }
 
-// Their sum: places in it that are moved by known numbers are known again.
+// Adds the terms. A place moved by a known number is again a known place.
 void Instructions::add(const Step& s) {
   const bool pair = s.i.has("64");
   if (s.i.has("X")) return compute(s);
@@ -300,7 +299,7 @@ void Instructions::add(const Step& s) {
     if (pair) high = sets_.join(high, value(s, operand, 1));
   }
   std::vector<Id> lower = led_by_others(terms);
-  // Places first: the sum of numbers is none that is kept.
+  // Adds places first, because the sum of two numbers is not kept.
   std::stable_partition(lower.begin(), lower.end(), [&](Id id) { return !sets_.are_numbers(id); });
   Id low = 0;
   for (std::size_t each = 0; each < lower.size(); ++each) low = each == 0 ? lower[0] : sets_.sum(low, lower[each]);
@@ -333,7 +332,7 @@ void Instructions::compute(const Step& s) {
   if (wide || pair) s.state.set(s.to + 1, sets_.blurred(high), s.predicate);
 }
 
-// The lower half. What is no sum is one of the terms, or has something of each.
+// The lower half. A result that is not a sum is one of the terms, or has bits of each.
 OriginSets::Id Instructions::made_of(const Step& s, std::vector<Term> terms, const Term& product) {
   const std::string_view base = without_u(s.i.base());
   Id low = 0;
@@ -369,14 +368,14 @@ OriginSets::Id Instructions::parameter(std::uint32_t word) {
   return sets_.together(sets_.one(word), 0, Lead::away);
 }
 
-// A word of an array among the parameters, of which numbers of threads or blocks take every element.
+// A word of an array in the parameters. If the index comes from thread or block numbers, every element is used.
 OriginSets::Id Instructions::indexed(Id index, std::uint32_t offset) {
   const bool by_thread = sets_.has(index, kThread);
   const Id word = sets_.one(offset | kIndexed | (by_thread ? 0 : kChosen));
   return by_thread ? sets_.join(word, sets_.one(kThread)) : word;
 }
 
-// A word of constant bank 0, the `half`th 4 bytes from where the operand says; nothing that is no parameter.
+// A word of constant bank 0: the `half`th 4 bytes from the operand's place. The set is empty if it is not a parameter.
 OriginSets::Id Instructions::constant(const Step& s, std::string_view operand, std::uint32_t half) {
   if (operand.find("c[0x0][") == std::string_view::npos) return 0;
   const auto place = parse_constant(operand);
@@ -399,7 +398,7 @@ OriginSets::Id Instructions::constant(const Step& s, std::string_view operand, s
   return word < bank_.offset || word >= bank_.offset + bank_.size ? 0 : parameter((word - bank_.offset) & ~3u);
 }
 
-// The value of an operand. `half`: which register of a pair or a larger group.
+// The value of an operand; `half` selects a register of a pair or a larger group.
 OriginSets::Id Instructions::value(const Step& s, std::string_view operand, std::uint32_t half) {
   if (operand.find("c[0x0]") != std::string_view::npos) return constant(s, operand, half);
   const std::uint32_t at = register_of(operand);

@@ -1,4 +1,4 @@
-// The effect of one instruction on registers and memory, as far as addresses go. Internal to the room.
+// The effect of one instruction on registers and memory, as far as addresses matter. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ class Instructions {
   Instructions(const Program& program, ParameterBank bank, Calls calls, ZeroWords zeros, OriginSets& sets);
 
   void step(std::uint32_t at, Registers& state);
-  // Accesses are kept from here on.
+  // Accesses are recorded from this call on.
   void begin_noting() { noting_ = true; }
 
-  // Changes whenever something new was put into shared or local memory: whatever is loaded from there may be that.
+  // Changes whenever something new is stored in shared or local memory, because loads from there may return it.
   std::uint32_t memory_version() const { return memory_version_; }
   const std::set<CodeAccess>& accesses() const { return accesses_; }
   const std::map<std::uint32_t, std::set<CodeAccess>>& accesses_by_instruction() const { return by_instruction_; }
@@ -35,13 +35,13 @@ class Instructions {
   };
   struct Step;
   using Rule = void (Instructions::*)(const Step&);
-  // The parts that stay the same in every pass.
+  // The parts that are the same in every pass.
   struct Decoded {
-    Rule rule = nullptr;          // null: it never happens
-    std::uint32_t predicate = 0;  // kNone: always
-    std::uint32_t first = 0;      // of the operands that is not a condition
-    std::uint32_t to = kNone;     // the register that it names
-    std::uint32_t words = 1;      // registers that are moved at once
+    Rule rule = nullptr;          // null if the instruction is never executed
+    std::uint32_t predicate = 0;  // kNone if unconditional
+    std::uint32_t first = 0;      // index of the first operand that is not a condition
+    std::uint32_t to = kNone;     // the register that this operand names
+    std::uint32_t words = 1;      // number of registers that it moves
   };
   struct Step : Decoded {
     const Instruction& i;
@@ -108,12 +108,12 @@ class Instructions {
   const ZeroWords zeros_;
   OriginSets& sets_;
   std::vector<Decoded> decoded_;    // by instruction
-  bool stack_holds_still_ = false;  // its pointer is set in the beginning alone
-  Id pool_ = 0;                     // all that was put into shared and local memory
-  Id anywhere_on_stack_ = 0;        // of that, what may be in any word of the stack
+  bool stack_holds_still_ = false;  // the stack pointer is set only at the beginning
+  Id pool_ = 0;                     // everything that was stored in shared and local memory
+  Id anywhere_on_stack_ = 0;        // the part of it that may be in any word of the stack
   std::uint32_t memory_version_ = 0;
   bool noting_ = false;
-  std::uint32_t at_ = 0;  // the instruction in hand
+  std::uint32_t at_ = 0;  // the current instruction
   std::set<CodeAccess> accesses_;
   std::map<std::uint32_t, std::set<CodeAccess>> by_instruction_;
 };

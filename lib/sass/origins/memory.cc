@@ -47,7 +47,7 @@ void Instructions::store_shared(const Step& s) {
   for (std::uint32_t w = 0; w < s.words; ++w) put(pool_, s.state.get(from + w, s.predicate));
 }
 
-// "[R1+0x10]": the number of the word as a register. kNone: it is not known which word, or one too far away.
+// Returns the number of the word at "[R1+0x10]" as a register; kNone if it is unknown or too far away.
 std::uint32_t Instructions::stack_word(const Step& s, std::uint32_t word) const {
   const std::string_view place = address_of(s.i);
   if (!stack_holds_still_ || !(place == "R1" || place.starts_with("R1+0x"))) return kNone;
@@ -99,8 +99,8 @@ Instructions::Halves Instructions::place(const Step& s, std::string_view text) {
   return out;
 }
 
-// An address is made of a word whose lower half is in its lower half and whose upper half is in its upper; such words
-// lie at multiples of 8.
+// A word counts as an origin if its lower half is in the address's lower half and its upper half in the upper. Such
+// words are at multiples of 8.
 void Instructions::note(const Halves& place, Mode mode) {
   if (!noting_) return;
   CodeAccess access;
@@ -112,7 +112,7 @@ void Instructions::note(const Halves& place, Mode mode) {
     if (!is_word(each) || value_of(each) % 8 != 0 || !std::binary_search(high.begin(), high.end(), upper)) continue;
     access.origins.push_back({value_of(each), is_indexed(each), is_chosen(each), (each & kShifted) != 0});
   }
-  // If it may also be the word itself, that counts.
+  // If the address may also be the unshifted word, that origin counts.
   const auto same_word = [](Origin a, const Origin& b) { return a.shifted = b.shifted, a == b; };
   std::sort(access.origins.begin(), access.origins.end());
   access.origins.erase(std::unique(access.origins.begin(), access.origins.end(), same_word), access.origins.end());
@@ -124,7 +124,7 @@ void Instructions::note(CodeAccess access) {
   accesses_.insert(std::move(access));
 }
 
-// A loaded value is not a word of the parameters, unless it was loaded from them, or from memory that may be local.
+// A loaded value is a parameter word only if it was loaded from the parameters, or from memory that may be local.
 void Instructions::set_loaded(const Step& s, const Halves& place) {
   forget_conditions(s);
   if (s.to == kNone) return;
@@ -163,7 +163,7 @@ void Instructions::atomic(const Step& s) {
 
 void Instructions::reduce(const Step& s) { note(place(s, address_of(s.i)), Mode::atomic); }
 
-// "UBLKCP.S.G [UR8], [UR4], UR10": to shared memory from global; the size is last.
+// "UBLKCP.S.G [UR8], [UR4], UR10": copies from global to shared memory; the size comes last.
 void Instructions::copy_bulk(const Step& s) {
   const std::string_view opcode = s.i.opcode;
   if (opcode.find(".S.G") != std::string_view::npos) return note(place(s, address_of(s.i, 1)), Mode::read);
@@ -176,9 +176,9 @@ void Instructions::reduce_bulk(const Step& s) {
   note(place(s, address_of(s.i, 0)), Mode::atomic);
 }
 
-// "UTMALDG.2D [UR8], [UR6]": the first names shared memory and coordinates, the second the address of a descriptor. One
-// among the parameters begins with the address of its memory: the word of the place. Of one in memory the address may
-// be whatever was put into shared memory, since descriptors are made there.
+// "UTMALDG.2D [UR8], [UR6]": the first operand is shared memory and coordinates, the second a descriptor's address. A
+// descriptor in the parameters begins with the address of its memory, which is the word at that place. A descriptor in
+// memory may contain anything that was put into shared memory, since descriptors are made there.
 void Instructions::note_tensor(const Step& s, Mode mode) {
   const Halves at = place(s, address_of(s.i, 1));
   note(at, Mode::read);
@@ -206,7 +206,7 @@ void Instructions::store_tensor(const Step& s) { note_tensor(s, Mode::write); }
 
 void Instructions::reduce_tensor(const Step& s) { note_tensor(s, Mode::atomic); }
 
-// Which of its operands are addresses, and the direction of the data, are not analysed.
+// The analysis does not distinguish addresses among its operands, or reads from writes.
 void Instructions::escape(const Step& s) {
   for (const std::string_view operand : s.i.operands) {
     for (std::size_t at = 0; at < operand.size(); ++at) {
@@ -220,7 +220,7 @@ void Instructions::escape(const Step& s) {
   }
 }
 
-// An instruction of a later architecture: only its description of memory, "desc[UR4][R2.64]", is known.
+// An instruction of a later architecture: only its memory descriptor, "desc[UR4][R2.64]", is understood.
 void Instructions::use_memory(const Step& s) {
   escape(s);
   forget_conditions(s);

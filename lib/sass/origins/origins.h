@@ -1,4 +1,4 @@
-// Where the values in registers come from, as far as addresses go. Internal to the room.
+// The sources of the values in registers, as far as addresses matter. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace cudadiag::sass {
 
-// One thing that a register may hold a part of.
+// One possible source of a part of a register's value.
 //
 //   word      half of a word of the parameters, or that word plus something: bytes from their beginning, multiple of 4
 //   place     lower half of the address of a word of the parameters: bytes from their beginning
@@ -20,9 +20,9 @@ namespace cudadiag::sass {
 //   kBefore   a number less than 0
 //   kConstant a number in the code, other than 0, which is not kept
 //
-// With kIndexed: a word of the array, or a place in it, that begins there; a word with kChosen, too: that of which
-// element is not made of the number of a thread or block, and is thus one of them for all it is known. A lower half
-// with kMoved: plus something that may be 0 for some thread; with kShifted: plus something that likely is for none.
+// With kIndexed: a word of the array, or a place in it, that begins there. A word with kChosen as well: its index does
+// not come from the number of a thread or block, so all threads may use one element. A lower half with kMoved: plus
+// something that may be 0 for some thread. A lower half with kShifted: plus something that likely is 0 for no thread.
 namespace origin {
 inline constexpr std::uint32_t kTop = 0xffffffff, kIndexed = 0x80000000;
 inline constexpr std::uint32_t kPlace = 0x40000000, kNumber = 0x20000000, kUpper = 0x10000000, kChosen = 0x08000000;
@@ -33,7 +33,7 @@ inline constexpr std::uint32_t kValue = 0x01ffffff;
 constexpr bool is_place(std::uint32_t origin) { return origin != kTop && (origin & kPlace) != 0; }
 constexpr bool is_number(std::uint32_t origin) { return origin != kTop && (origin & kNumber) != 0; }
 constexpr bool is_word(std::uint32_t origin) { return (origin & (kPlace | kNumber | kUpper)) == 0; }
-// A mark that holds on all paths.
+// A mark that is valid on all paths.
 constexpr bool is_certain(std::uint32_t origin) { return origin >= kAddend && origin <= kConstant; }
 constexpr bool is_mark(std::uint32_t origin) { return origin == kThread || is_certain(origin); }
 constexpr bool is_indexed(std::uint32_t origin) { return (origin & kIndexed) != 0; }
@@ -41,11 +41,11 @@ constexpr bool is_chosen(std::uint32_t origin) { return origin != kTop && (origi
 constexpr std::uint32_t value_of(std::uint32_t origin) { return origin & kValue; }
 }  // namespace origin
 
-// Where it leads from an address to add a number: 0, 0 or less, less, 0 or more, more.
+// Where the addition of a number moves an address: by 0, by 0 or less, by less, by 0 or more, by more.
 enum class Lead { nowhere, down, back, anywhere, away };
 
-// Sets of them are few: each gets a number, 0 is the empty one. A register may always hold something else as well,
-// unless its set is one of numbers alone: then it holds one of these.
+// There are few distinct sets, so each has a number; 0 is the empty one. A register may always contain something else
+// as well, unless its set consists of numbers only: then it contains one of these.
 class OriginSets {
  public:
   using Id = std::uint16_t;
@@ -53,9 +53,9 @@ class OriginSets {
 
   OriginSets() { number({}); }
   OriginSets(const OriginSets&) = delete;
-  // Stays where it is while others are added.
+  // The reference stays valid while other sets are added.
   const Set& of(Id id) const { return *sets_[id]; }
-  // There were too many.
+  // Returns true if there were too many sets.
   bool full() const { return full_; }
   bool has(Id id, std::uint32_t origin) const;
   bool is_constant(Id id) const { return has(id, origin::kConstant) || (are_numbers(id) && !has(id, origin::kNumber)); }
@@ -64,19 +64,19 @@ class OriginSets {
 
   Id number(Set set);
   Id one(std::uint32_t origin) { return number({origin}); }
-  // The register holds one or the other.
+  // The register contains one or the other.
   Id join(Id a, Id b);
-  // It is a sum that leads there, or made of them otherwise.
+  // A value made of both; if it is a sum, `lead` says where it moves an address.
   Id together(Id a, Id b, Lead lead);
   Id led(Id id, Lead lead);
-  // Without what has to hold on all paths.
+  // Drops the marks that must be valid on all paths.
   Id uncertain(Id id);
   // The result of any calculation with it, other than a move.
   Id blurred(Id id);
-  // The marks that a number made of it keeps; and its origins without marks.
+  // The marks that remain in a number made from it, and its origins without marks.
   Id marks(Id id);
   Id without_marks(Id id);
-  // The origins that may make their sum an address. Marks that must hold on all paths are dropped.
+  // The origins that may make their sum an address. Marks that must be valid on all paths are dropped.
   Id sum(Id a, Id b);
 
  private:

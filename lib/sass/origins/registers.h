@@ -1,4 +1,4 @@
-// The contents of a kernel's registers at one place of its code, as far as addresses go. Internal to the room.
+// The contents of a kernel's registers at one place in its code, as far as addresses matter. Internal to lib/sass.
 #pragma once
 
 #include <array>
@@ -12,20 +12,20 @@
 
 namespace cudadiag::sass {
 
-// P0..P7, UP0..UP7, each as it is and negated: P0 and !P0 are different ones. kNone for PT, UPT and what is none.
+// Numbers P0..P7 and UP0..UP7; P0 and !P0 are different. Returns kNone for PT, UPT and everything else.
 std::uint32_t predicate_of(std::string_view name);
 
-// Under a condition a register keeps what it had, or gets the new; what reads it under the same condition sees the new
-// alone, as long as the condition is not decided anew.
+// After a conditional write, a register has its old value or the new one. An instruction under the same condition sees
+// only the new value, until the condition is computed again.
 class Registers {
  public:
   using Id = OriginSets::Id;
   using Held = std::array<Id, kRegisters>;
-  // Where paths part or meet.
+  // The registers where paths part or meet.
   struct State {
     Held held{};
-    std::map<std::uint32_t, Id> views;  // what else a register holds under a condition: by condition << 16 | register
-    std::uint32_t known = 0;            // a bit for each condition that holds
+    std::map<std::uint32_t, Id> views;  // what a register contains under a condition, by condition << 16 | register
+    std::uint32_t known = 0;            // one bit per condition known to be true
   };
 
   explicit Registers(OriginSets& sets) : sets_(sets) {}
@@ -33,14 +33,14 @@ class Registers {
   Id get(std::uint32_t at, std::uint32_t predicate) const;
   void set(std::uint32_t at, Id value, std::uint32_t predicate);
   const Held& held() const { return held_; }
-  // "P0" and "!P0" alike.
+  // Forgets both "P0" and "!P0".
   void forget_condition(std::string_view name);
   void forget_conditions();
 
   void enter(const State& state);
-  // `holds`: a condition that is known to; kNone: none.
+  // `holds` is a condition known to be true, or kNone.
   State leave(std::uint32_t holds) const;
-  // False: nothing is new.
+  // Returns false if nothing is new.
   bool join(State& state, const State& more) const;
 
  private:
@@ -57,8 +57,8 @@ class Registers {
   OriginSets& sets_;
   Held held_{};
   std::array<View, kPredicates> views_;
-  std::uint32_t in_use_ = 0;  // a bit for each view that holds anything
-  std::uint32_t known_ = 0;   // a bit for each condition that holds
+  std::uint32_t in_use_ = 0;  // one bit per view that is not empty
+  std::uint32_t known_ = 0;   // one bit per condition known to be true
 };
 
 }  // namespace cudadiag::sass

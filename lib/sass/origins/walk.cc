@@ -12,18 +12,18 @@
 namespace cudadiag::sass {
 namespace {
 
-constexpr std::size_t kMostSteps = 4'000'000;  // instructions gone through, again and again until nothing changes
+constexpr std::size_t kMostSteps = 4'000'000;  // instructions visited, repeatedly, until nothing changes
 
 class Walk {
  public:
   Walk(const Program& program, Instructions& instructions, OriginSets& sets)
       : program_(program), instructions_(instructions), sets_(sets), state_(sets) {}
 
-  // False: it takes too long.
+  // Returns false if it takes too long.
   bool run() {
     entries_[0] = {};
     open_.insert(0);
-    // Until shared and local memory hold nothing new, too.
+    // Repeats until shared and local memory contain nothing new either.
     for (bool again = true; again;) {
       const std::uint32_t before = instructions_.memory_version();
       while (!open_.empty()) {
@@ -34,7 +34,7 @@ class Walk {
         if (again) open_.insert(block);
       }
     }
-    // Only now are the origins of all addresses complete.
+    // The origins of all addresses are complete only now.
     instructions_.begin_noting();
     for (const auto& [begin, held] : entries_) pass(begin);
     return true;
@@ -46,7 +46,7 @@ class Walk {
     const std::vector<std::uint32_t>* altered = nullptr;
   };
 
-  // From an instruction to the last one before paths part or meet.
+  // Steps from an instruction to the last one before paths part or meet.
   std::uint32_t pass(std::uint32_t at) {
     state_.enter(entries_[at]);
     for (;; ++at) {
@@ -59,7 +59,7 @@ class Walk {
   bool block(std::uint32_t begin) {
     const std::uint32_t last = pass(begin);
     const Instruction& end = program_[last];
-    // Functions may decide all conditions anew.
+    // Functions may compute all conditions again.
     if (end.base() == "CALL") state_.forget_conditions();
     for (const std::uint32_t to : program_.next(last)) arrive(to, state_.leave(known_at(end, to == last + 1)));
     for (const Program::Return& back : program_.returns(last)) {
@@ -73,7 +73,7 @@ class Walk {
     return steps_ <= kMostSteps && !sets_.full();
   }
 
-  // The condition that holds after a branch or exit, or at its target.
+  // Returns the condition that is true after a branch or exit, or at its target.
   static std::uint32_t known_at(const Instruction& end, bool behind) {
     const std::uint32_t predicate = predicate_of(end.predicate);
     const bool plain = end.opcode == "EXIT" || (end.opcode == "BRA" && end.operands.size() == 1);
@@ -92,8 +92,8 @@ class Walk {
     bring_back(block);
   }
 
-  // Merges the registers that functions left into the state at their return. The other registers come from the call,
-  // which must have been seen.
+  // Merges the registers that a function left into the state after its return. The other registers come from the call,
+  // which must have been visited.
   void bring_back(std::uint32_t block) {
     const auto entry = entries_.find(block);
     const auto returned = returned_.find(block);
@@ -110,9 +110,9 @@ class Walk {
   Instructions& instructions_;
   OriginSets& sets_;
   Registers state_;
-  std::map<std::uint32_t, Registers::State> entries_;  // of blocks
+  std::map<std::uint32_t, Registers::State> entries_;  // of basic blocks
   std::map<std::uint32_t, Returned> returned_;         // likewise
-  std::set<std::uint32_t> open_;                       // from the top down: what comes before is then mostly known
+  std::set<std::uint32_t> open_;                       // in order of address: earlier blocks are then mostly known
   std::size_t steps_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Goes through a program until no path brings anything new. Internal to the room.
+// Walks through a program until no path adds anything new. Internal to lib/sass.
 #pragma once
 
 #include "sass/code/flow.h"
@@ -7,7 +7,7 @@
 
 namespace cudadiag::sass {
 
-// False: it takes too long.
+// Returns false if it takes too long.
 bool walk(const Program& program, Instructions& instructions, OriginSets& sets);
 
 }  // namespace cudadiag::sass

@@ -1,4 +1,4 @@
-// Forms and operands.
+// Reads operands and computes with forms.
 #include "sass/threads/calculator.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace cudadiag::sass {
 namespace {
 
 constexpr std::int64_t kWord = std::int64_t{1} << 32, kSign = std::int64_t{1} << 31;
-constexpr std::int64_t kMostPieces = 64;  // that one instruction cuts a box into
+constexpr std::int64_t kMostPieces = 64;  // pieces that one instruction may cut a box into
 
 }  // namespace
 
@@ -43,7 +43,7 @@ std::optional<bool> Calculator::less(const Form& form, std::int64_t than) {
   return std::nullopt;
 }
 
-// Rounded down.
+// Shifts right, rounding down.
 std::optional<std::int64_t> Calculator::quotient(const Form& form, unsigned shift) {
   const auto range = range_of(form, box_);
   if (!range) return std::nullopt;
@@ -60,7 +60,7 @@ std::optional<Form> Calculator::with_sign(const Form& number) {
   return *positive ? std::optional(number) : sum(number, constant(-kWord));
 }
 
-// Its lower 32 bits.
+// The lower 32 bits of the form.
 Value Calculator::word(const Form& form) {
   const auto above = quotient(form, 32);
   const auto low = above ? sum(form, constant(-*above * kWord)) : std::nullopt;
@@ -110,7 +110,7 @@ Value Calculator::read(const Source& source, std::uint32_t half) {
   }
 }
 
-// The form of a negative operand is 2^32 less the number: from 1 to 2^32.
+// The form of a negated operand is 2^32 minus the number: from 1 to 2^32.
 Value Calculator::with_sign_of(const Source& source, const Value& value) {
   if (!source.negative && !source.complement) return value;
   if (value.kind != Value::Kind::number) return {};
@@ -149,7 +149,7 @@ std::optional<Calculator::Address> Calculator::address(const ThreadInstruction& 
     Pair each;
     if (term.pair) {
       each = read_pair(term.source);
-      // As 32 bits, with a sign or without, it would be the same.
+      // If the term is 32 bits, with a sign or without, the address must be the same.
       const auto range = each.known && !each.pointer && !term.sure ? range_of(each.form, box_) : std::nullopt;
       if (range && (range->least < 0 || range->most >= kSign)) return std::nullopt;
     } else {
@@ -201,7 +201,7 @@ void Calculator::set_pair(Slot slot, const Pair& pair) {
   set(slot == kNone ? kNone : slot + 1, high);
 }
 
-// A carry that is 0 or 1 for all threads is a truth; that of two predicates is shared by them.
+// A carry that is 0 or 1 for all threads becomes a truth. If two predicates take the carries, they share the sum.
 void Calculator::set_sum(const ThreadInstruction& code, const Sum& sum, std::uint32_t at) {
   std::vector<Condition> named;
   for (const Condition& carry : code.carries) {
@@ -233,7 +233,7 @@ Calculator::Carries Calculator::carries_of(std::span<const Condition> conditions
     const Truth& truth = state_.predicates[condition.slot - kFirstPredicate];
     if (truth.kind == Truth::Kind::unknown || condition.negated) return {};
     if (truth.shared != 0) {
-      // The second of the two adds nothing.
+      // The second one of the pair adds nothing.
       if (shared == truth.shared) {
         shared = 0;
         continue;
@@ -252,7 +252,7 @@ Calculator::Carries Calculator::carries_of(std::span<const Condition> conditions
   return out;
 }
 
-// Adds 32 bits, and what carries add.
+// Adds 32-bit values and carries.
 Calculator::Sum Calculator::added(Values values, std::span<const Condition> conditions) {
   const Carries carries = carries_of(conditions);
   std::optional<Form> total = constant(carries.number);
@@ -288,7 +288,7 @@ Calculator::Sum Calculator::added_to_pointer(const Value& pointer, const Form& r
     return out;
   }
   if (carry != nullptr && (carry->word != pointer.word || !same_low_word(carry->form, pointer.form))) return {};
-  // As a number with a sign: what is added to the upper half is small.
+  // Reads it as a signed number, because what is added to an upper half is small.
   const auto shifted = sum(rest, constant(kSign));
   const auto above = shifted ? quotient(*shifted, 32) : std::nullopt;
   const auto small = above ? sum(rest, constant(-*above * kWord)) : std::nullopt;

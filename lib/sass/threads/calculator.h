@@ -1,5 +1,5 @@
-// Computes what instructions make of values that hold for all threads of a box. Where the threads part, it says where
-// the box has to be cut: the instruction is then to be executed again for each part. Internal to the room.
+// Computes instructions on values that are valid for all threads of a box. If the threads differ, `needed_cut` says
+// where to cut the box; the instruction is then executed again for each part. Internal to lib/sass.
 #pragma once
 
 #include <optional>
@@ -15,27 +15,27 @@ namespace cudadiag::sass {
 
 class Calculator {
  public:
-  // All must outlive this.
+  // All arguments must outlive this object.
   Calculator(const Box& box, ThreadState& state, ParameterBank bank, const LaunchValues& launch)
       : box_(box), state_(state), bank_(bank), launch_(launch) {}
 
-  // Carries out an instruction that computes; the state is as before if the box is to be cut.
+  // Executes an instruction that computes. If the box must be cut, the state stays unchanged.
   struct Step {
     const Instruction& i;
     const ThreadInstruction& code;
     std::uint32_t at;
   };
   void compute(const Step& step);
-  // Nothing: not known, or the box is to be cut.
+  // Returns nullopt if the condition is unknown, or the box must be cut.
   std::optional<bool> holds(const Condition& condition);
-  // The word of the parameters that the address is made of, and the form that is added to it.
+  // The parameter word that the address is made of, and the form that is added to it.
   struct Address {
     std::uint32_t word = 0;
     Form form;
   };
   std::optional<Address> address(const ThreadInstruction& code);
   std::optional<std::int64_t> number(const Value& value) const;
-  // Whether it moves numbers or parameters to registers that hold just these.
+  // Returns whether it moves numbers or parameters to registers that already contain them.
   bool moves_what_is_there(const ThreadInstruction& code);
 
   const std::optional<Cut>& needed_cut() const { return cut_; }
@@ -43,13 +43,13 @@ class Calculator {
  private:
   using Values = std::span<const Value>;
 
-  // ---- of forms, for all threads of the box
+  // ---- forms, for all threads of the box
   std::optional<bool> less(const Form& form, std::int64_t than);
   std::optional<std::int64_t> quotient(const Form& form, unsigned shift);
   std::optional<Form> with_sign(const Form& number);
   Value word(const Form& form);
 
-  // ---- of operands
+  // ---- operands
   Value read(const Source& source, std::uint32_t half = 0);
   Value read_constant(std::uint32_t offset) const;
   Value with_sign_of(const Source& source, const Value& value);
@@ -62,14 +62,14 @@ class Calculator {
   static Pair sum_of(const Pair& a, const Pair& b);
   Truth read(const Condition& condition) const;
 
-  // ---- of instructions
+  // ---- instructions
   struct Sum {
     Value value;
     Truth carry;
   };
   Sum added(Values values, std::span<const Condition> conditions);
   Sum added_to_pointer(const Value& pointer, const Form& rest, const Truth* carry);
-  // The part that predicates add to a sum.
+  // What predicates add to a sum.
   struct Carries {
     bool known = false;
     std::int64_t number = 0;
@@ -111,7 +111,7 @@ class Calculator {
   const ParameterBank bank_;
   const LaunchValues& launch_;
   std::optional<Cut> cut_;
-  // The instruction in hand writes these; its operands may be its results.
+  // What the current instruction writes; kept apart because its operands may be its results.
   std::vector<std::pair<Slot, Value>> values_;
   std::vector<std::pair<Slot, Truth>> truths_;
 };

@@ -1,4 +1,4 @@
-// Instructions that compute single bits.
+// Instructions that compute individual bits.
 #include <array>
 #include <bit>
 
@@ -40,7 +40,7 @@ Value Calculator::upper_of_shifted(const Value& low, const Value& high, std::int
   return added(terms, {}).value;
 }
 
-// "SHF.L.U64.HI R5, R4, 0x2, R5": the upper half of the pair of the third and the first operand.
+// "SHF.L.U64.HI R5, R4, 0x2, R5": the upper half of the shifted pair of the third and first operands.
 void Calculator::shift(const Step& step) {
   const auto& code = step.code;
   const Instruction& i = step.i;
@@ -66,7 +66,7 @@ void Calculator::shift(const Step& step) {
   set(code.to, result);
 }
 
-// The bits of a number from one to another.
+// The number with the bits outside of one contiguous range cleared.
 Value Calculator::masked(const Form& form, std::uint32_t mask) {
   if (mask == 0) return number_of(0);
   const unsigned first = static_cast<unsigned>(std::countr_zero(mask));
@@ -102,7 +102,7 @@ Value Calculator::combined(const Value& a, const Value& b, const Value& c, std::
     const auto known = number(*inputs[at]);
     known ? void(numbers[at] = static_cast<std::uint32_t>(*known)) : others.push_back(at);
   }
-  // For each bit: what comes of it where the inputs that are not numbers are 0, or 1.
+  // For each bit: the result if the inputs that are not constant are 0 or 1.
   const auto result = [&](bool first, bool second) {
     std::uint32_t out = 0;
     for (std::uint32_t bit = 0; bit < 32; ++bit) {
@@ -129,12 +129,12 @@ Value Calculator::combined(const Value& a, const Value& b, const Value& c, std::
       const auto complement = turned ? sum(*turned, constant(kWord - 1)) : std::nullopt;
       return complement ? word(*complement) : Value();
     }
-    // Bits that are always 1, and those that are the form's.
+    // Bits that are always 1, and bits that come from the form.
     if ((none & ~one) != 0) return {};
     const Value kept = masked(form, one & ~none);
     return is_number(kept) ? word(sum(kept.form, constant(none)).value_or(Form())) : Value();
   }
-  // Both, as bits of either.
+  // The union of the bits of both.
   const bool united_bits = none == 0 && one == kOnes && result(false, true) == kOnes;
   return united_bits ? united(inputs[others[0]]->form, inputs[others[1]]->form) : Value();
 }
@@ -151,7 +151,7 @@ void Calculator::combine(const Step& step) {
   }
   const Value result = combined(inputs[0], inputs[1], inputs[2], static_cast<std::uint32_t>(*table));
   set(code.to, result);
-  // "LOP3.LUT P1, R6, R2, 0x3, RZ, 0xc0, !PT": whether any bit is set.
+  // "LOP3.LUT P1, R6, R2, 0x3, RZ, 0xc0, !PT": the predicate says whether any bit is set.
   const bool plain = step.i.operands.back() == "!PT" || step.i.operands.back() == "!UPT";
   if (code.results.empty() || !plain || !is_number(result)) return;
   if (const auto zero = less(result.form, 1)) set(code.results[0], truth_of(!*zero));

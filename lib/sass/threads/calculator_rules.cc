@@ -1,4 +1,4 @@
-// Instructions that compute whole numbers.
+// Instructions that compute integers.
 #include <algorithm>
 #include <array>
 
@@ -108,7 +108,7 @@ void Calculator::add_pairs(const Step& step) {
   set_pair(step.code.to, all);
 }
 
-// Multiplies two numbers without a sign, if one is the same for all threads.
+// Multiplies two unsigned numbers, if one is the same for all threads.
 Value Calculator::product(const Value& a, const Value& b) {
   const auto x = number(a), y = number(b);
   if ((x && *x == 0) || (y && *y == 0)) return number_of(0);
@@ -116,7 +116,7 @@ Value Calculator::product(const Value& a, const Value& b) {
   if (y && *y == 1) return a;
   if (!is_number(a) || !is_number(b) || (!x && !y)) return {};
   const std::int64_t factor = x ? *x : *y;
-  // As a number with a sign it is the smaller one.
+  // The signed reading gives the smaller factor.
   const auto form = times(x ? b.form : a.form, factor >= kWord / 2 ? factor - kWord : factor);
   return form ? word(*form) : Value();
 }
@@ -127,7 +127,7 @@ void Calculator::multiply(const Step& step) {
   std::array<Value, 2> values;
   for (const std::size_t at : {0, 1}) {
     values[at] = with_sign_of(code.values[at], read(code.values[at]));
-    // 2^32 less 0 is a number of 33 bits.
+    // 2^32 minus 0 has 33 bits.
     if (code.values[at].negative && is_number(values[at])) values[at] = word(values[at].form);
   }
   const std::array terms{product(values[0], values[1]), with_sign_of(code.values[2], read(code.values[2]))};
@@ -249,7 +249,7 @@ std::optional<bool> Calculator::compared(const Step& step) {
       return other == Form() ? std::optional(i.has("NE")) : std::nullopt;
     }
     if (a.pointer || b.pointer) return std::nullopt;
-    // A number that is negative with a sign is large without.
+    // A negative signed number is a large unsigned one.
     const std::optional<bool> small = false;
     const auto large_a = i.has("U64") ? less(a.form, 0) : small, large_b = i.has("U64") ? less(b.form, 0) : small;
     return large_a && large_b && !*large_a && !*large_b ? compared_forms(i, a.form, b.form) : std::nullopt;
@@ -267,7 +267,7 @@ std::optional<bool> Calculator::compared(const Step& step) {
   const auto x = form_of(a), y = form_of(b);
   if (!x || !y) return std::nullopt;
   if (!i.has("EX")) return compared_forms(i, *x, *y);
-  // The upper halves decide; if they are equal, the lower ones do, which were compared before.
+  // The upper halves decide. If they are equal, the comparison of the lower halves does, which came before.
   const auto turned = times(*y, -1);
   const auto apart = turned ? sum(*x, *turned) : std::nullopt;
   const auto under = apart ? less(*apart, 0) : std::nullopt, up_to = apart ? less(*apart, 1) : std::nullopt;
@@ -283,14 +283,14 @@ void Calculator::compare(const Step& step) {
   const auto other = holds(code.conditions[0]);
   const bool both = step.i.has("AND"), either = step.i.has("OR");
   if (!both && !either) return;
-  // One side may decide by itself.
+  // One side may decide alone.
   if (other && *other == either) return set(code.results[0], truth_of(either));
   const auto result = compared(step);
   if (result && *result == either) return set(code.results[0], truth_of(either));
   if (result && other) set(code.results[0], truth_of(*result));
 }
 
-// "PLOP3.LUT P0, PT, P1, P2, PT, 0x80, 0x0": a bit of the table for each combination.
+// "PLOP3.LUT P0, PT, P1, P2, PT, 0x80, 0x0": one bit of the table per combination.
 void Calculator::decide(const Step& step) {
   const auto& operands = step.i.operands;
   if (operands.size() != 7 || step.code.results.empty()) return;

@@ -43,7 +43,7 @@ bool FollowedLaunch::follow() {
   return true;
 }
 
-// False: it takes too long, or reaches code about which nothing is known.
+// Returns false if it takes too long or reaches code about which nothing is known.
 bool FollowedLaunch::follow(Part part) {
   for (;;) {
     if (++steps_ > kMostSteps || part.state.at >= code_.program.size()) return false;
@@ -64,7 +64,7 @@ FollowedLaunch::Next FollowedLaunch::part_where(const Part& part, const Cut& cut
   if (!cut(part.box, cut_here, kMostParts, boxes)) return Next::lost;
   parts_ += boxes.size();
   if (parts_ > kMostParts || boxes.size() < 2) return Next::lost;
-  // The first ones are followed first: what they use is then mostly put together in order.
+  // The first boxes are followed first, so that the bytes they use mostly join in order.
   for (auto box = boxes.rbegin(); box != boxes.rend(); ++box) open_.push_back({*box, part.state});
   return Next::parted;
 }
@@ -122,10 +122,10 @@ FollowedLaunch::Next FollowedLaunch::step(Part& part) {
   return Next::on;
 }
 
-// "BRA.U UP0, 0x100": a further operand is a condition.
+// "BRA.U UP0, 0x100": the further operand is a condition.
 FollowedLaunch::Next FollowedLaunch::jump(Part& part, const ThreadInstruction& code) {
   const Instruction& i = code_.program[part.state.at];
-  // Where it leads does the same for a warp whose threads are apart.
+  // Its target does the same for a warp whose threads have diverged.
   if (i.has("DIV")) {
     ++part.state.at;
     return Next::on;
@@ -145,7 +145,7 @@ FollowedLaunch::Next FollowedLaunch::jump(Part& part, const ThreadInstruction& c
   return Next::on;
 }
 
-// A function in the same code; it returns to the address that a register holds.
+// A function in the same code; a register contains its return address.
 FollowedLaunch::Next FollowedLaunch::call(Part& part, const ThreadInstruction& code, Calculator& calculator) {
   const Instruction& i = code_.program[part.state.at];
   if (code.op == Op::call) {
@@ -164,7 +164,7 @@ FollowedLaunch::Next FollowedLaunch::call(Part& part, const ThreadInstruction& c
   return Next::lost;
 }
 
-// Whether a thread goes there is not known: nothing is known of what it does there.
+// It is unknown whether a thread takes the detour, so nothing is known of what it does there.
 FollowedLaunch::Next FollowedLaunch::detour(Part& part) {
   const Detours::Detour* found = code_.detours.from(part.state.at);
   if (found == nullptr || !found->known) return Next::lost;

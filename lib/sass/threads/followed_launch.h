@@ -1,4 +1,4 @@
-// Follows a kernel's code for all threads of a launch, box by box. Internal to the room.
+// Follows a kernel's code for all threads of a launch, box by box. Internal to lib/sass.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace cudadiag::sass {
 
-// By instruction: the words of the parameters that its accesses may go through.
+// By instruction: the parameter words that its accesses may go through.
 struct MayAccess {
   bool anywhere = false;
   std::set<std::uint32_t> words;
@@ -20,7 +20,7 @@ using MayAccesses = std::map<std::uint32_t, MayAccess>;
 
 class FollowedLaunch {
  public:
-  // All must outlive this.
+  // All members must outlive the FollowedLaunch.
   struct Code {
     const Program& program;
     const ThreadCode& instructions;
@@ -56,11 +56,11 @@ class FollowedLaunch {
   const LaunchValues& launch_;
   std::vector<Part> open_;
   std::size_t parts_ = 1, steps_ = 0;
-  std::set<std::uint32_t> not_known_;  // words, of which not all bytes are known
+  std::set<std::uint32_t> not_known_;  // words not all of whose bytes are known
   bool none_known_ = false;
-  using Use = std::pair<std::uint32_t, Mode>;  // of a word
+  using Use = std::pair<std::uint32_t, Mode>;  // of a parameter word
   std::map<Use, Lattices> used_;
-  std::set<Use> too_many_;  // pieces that do not fit together
+  std::set<Use> too_many_;  // uses with too many pieces that do not join
 };
 
 }  // namespace cudadiag::sass

@@ -87,8 +87,8 @@ Form in_box(const Form& form, const Box& box) {
   return out;
 }
 
-// Along the coordinate that counts most there are threads for which it is less whatever the other coordinates, threads
-// for which it is not, and a few between them, which are cut along the others.
+// Cuts along the coordinate that matters most. Some threads there are less whatever the other coordinates are, and some
+// never are. The few between them are cut along the others.
 bool cut(const Box& box, const Cut& where, std::size_t most, std::vector<Box>& out) {
   const auto all = range_of(where.form, box);
   if (!all || out.size() >= most) return false;
@@ -106,7 +106,7 @@ bool cut(const Box& box, const Cut& where, std::size_t most, std::vector<Box>& o
   const std::int64_t step = std::exchange(rest.steps[axis], 0);
   const auto others = range_of(rest, box);
   if (!others) return false;
-  // Counted from the end at which the form is least: up to `less` it is less for all, from `not_less` on for none.
+  // Counts from the end where the form is least: up to `less` all threads are less, from `not_less` on none is.
   const std::int64_t size = std::abs(step), extent = box.high[axis] - box.low[axis];
   const std::int64_t begin = step > 0 ? step * box.low[axis] : step * box.high[axis];
   const std::int64_t less = divided_down(where.at - 1 - others->most - begin, size);

@@ -6,7 +6,7 @@
 
 namespace cudadiag::sass {
 
-// Levels without gaps become width, and levels that continue another one are part of it.
+// Turns levels without gaps into width, and merges a level that continues another one.
 void Lattices::fold(Lattice& lattice) {
   auto& levels = lattice.levels;
   std::erase_if(levels, [](const Level& level) { return level.count <= 1; });
@@ -59,7 +59,7 @@ bool Lattices::join_side_by_side(Lattice& to, const Lattice& other) {
   return true;
 }
 
-// They are alike but for the count of one level, of which one continues the other.
+// Joins two that differ only in the count of one level, if one continues the other along it.
 bool Lattices::join_in_a_row(Lattice& to, const Lattice& other) {
   if (to.width != other.width) return false;
   const Lattice& more = to.levels.size() >= other.levels.size() ? to : other;
@@ -103,7 +103,7 @@ void Lattices::join_all(std::vector<Lattice>& all) {
   }
 }
 
-// Single pieces at equal distances.
+// Turns single pieces at equal distances into rows.
 void Lattices::make_rows(std::vector<Lattice>& all) {
   std::sort(all.begin(), all.end(), [](const Lattice& a, const Lattice& b) { return a.begin < b.begin; });
   const auto alike = [&](std::size_t a, std::size_t b) {
@@ -119,7 +119,7 @@ void Lattices::make_rows(std::vector<Lattice>& all) {
   }
 }
 
-// Into lattices of one level at most.
+// Splits them into lattices of at most one level.
 bool Lattices::expand(std::vector<Lattice>& all, std::size_t most) {
   for (std::size_t at = 0; at < all.size() && all.size() <= most;) {
     auto& levels = all[at].levels;

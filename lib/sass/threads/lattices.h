@@ -1,4 +1,4 @@
-// Bytes that many threads use, put together. Internal to the room.
+// The union of the bytes that many threads use. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace cudadiag::sass {
 
-// The bytes that all threads of boxes use, exactly: pieces of a width, in rows of rows.
+// The exact bytes that all threads of some boxes use: pieces of one width, in rows, in rows of rows.
 class Lattices {
  public:
-  // False: there are too many pieces that do not fit together.
+  // Returns false if there are too many pieces that do not join.
   bool add(const Form& first_byte, std::uint32_t width, const Box& box);
-  // At most `most` rows; nothing: it takes more.
+  // Returns at most `most` rows; nullopt if more would be needed.
   std::optional<std::vector<ByteRows>> rows(std::size_t most) const;
 
  private:

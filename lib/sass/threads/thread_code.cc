@@ -32,7 +32,7 @@ Op op_of(const Instruction& i) {
   return op->second;
 }
 
-// Instructions without an effect on a thread's registers, of which it matters here that they are known.
+// Instructions without an effect on a thread's registers; they are listed to tell them from unknown ones.
 bool does_nothing(std::string_view base) {
   return is_any(base,
                 {"NOP",       "BAR",     "UBAR",     "WARPSYNC",     "YIELD",         "NANOSLEEP",   "DEPBAR",
@@ -42,7 +42,7 @@ bool does_nothing(std::string_view base) {
                  "UTMAPF",    "UBLKPF",  "UTMACCTL", "UTMACMDFLUSH", "ENDCOLLECTIVE", "ACQSHMINIT",  "USETMAXREG"});
 }
 
-// All others whose results the room may forget, without a U in front.
+// All other known instructions, whose results may be forgotten, without a leading U.
 bool is_modelled(std::string_view base) {
   static const std::initializer_list<std::string_view> kKnown = {
       "IMUL",   "SHL",     "SHR",     "LOP",     "PRMT",     "FADD",    "FMUL",      "FFMA",   "FSEL",
@@ -90,7 +90,7 @@ Source source_of(std::string_view text) {
   return out;
 }
 
-// A move of a part of a register, or of one of several.
+// Returns whether it moves whole registers unchanged.
 bool is_plain_move(const Instruction& i) {
   return !(i.has("U8") || i.has("S8") || i.has("U16") || i.has("S16") || i.has("OR"));
 }
@@ -100,7 +100,7 @@ void read_access(const Instruction& i, ThreadInstruction& out) {
   const bool atomic = is_any(base, {"ATOM", "ATOMG", "RED", "REDG"});
   out.mode = atomic ? Mode::atomic : is_any(base, {"STG", "ST"}) ? Mode::write : Mode::read;
   out.width = memory_bytes_of(i);
-  // A predicate among the operands may switch it off.
+  // A predicate among the operands may disable the access.
   const std::size_t first = atomic ? first_value(i) : 0;
   if (std::any_of(i.operands.begin() + static_cast<std::ptrdiff_t>(first), i.operands.end(), is_predicate)) return;
   std::string_view place = memory_place_of(i);

@@ -1,4 +1,4 @@
-// A kernel's instructions, taken apart once, as far as they matter for addresses. Internal to the room.
+// A kernel's instructions, decoded once, as far as they matter for addresses. Internal to lib/sass.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace cudadiag::sass {
 
 enum class Op : std::uint8_t {
   nothing,  // no effect on the thread's registers
-  forget,   // its results are not known
+  forget,   // its results are unknown
   move,
   choose,
   special,
@@ -38,25 +38,25 @@ enum class Op : std::uint8_t {
   call,
   back,
   access,
-  lost,  // where it leads is not known
+  lost,  // its successor is unknown
 };
 
 struct Condition {
-  Slot slot = kNone;  // kNone: it always holds
+  Slot slot = kNone;  // kNone if it is always true
   bool negated = false;
 };
 
-// An operand that is read.
+// An operand that the instruction reads.
 struct Source {
   enum class Kind : std::uint8_t { unknown, number, slot, constant };
   Kind kind = Kind::unknown;
-  std::uint32_t slot = kNone;  // of a register; of a constant: the register that is added to its place
+  std::uint32_t slot = kNone;  // for a register, its number; for a constant, the register that is added to its place
   std::uint32_t offset = 0;    // in constant bank 0
-  std::array<std::optional<std::uint32_t>, 2> number{};  // the halves
+  std::array<std::optional<std::uint32_t>, 2> number{};  // the two halves
   bool negative = false, complement = false;
 };
 
-// A part of an address: 64 bits, or 32 without a sign. Sure: the instruction says which.
+// A part of an address: 64 bits, or 32 unsigned. `sure`: the instruction says which.
 struct AddressTerm {
   Source source;
   bool pair = false, sure = true;
@@ -66,21 +66,21 @@ struct ThreadInstruction {
   Op op = Op::forget;
   Condition condition;
   Slot to = kNone;                 // the first register that it writes
-  std::uint32_t words = 1;         // that are moved
+  std::uint32_t words = 1;         // number of registers that it moves
   std::vector<Condition> results;  // predicates in front of the destination
-  std::vector<Condition> carries;  // that it sets
+  std::vector<Condition> carries;  // carries that it sets
   std::vector<Source> values;
-  std::vector<Condition> conditions;  // that it reads
+  std::vector<Condition> conditions;  // predicates that it reads
   std::uint32_t target = kNone;       // of a jump, call or barrier
   std::uint32_t barrier = 0;
   std::uint32_t width = 0;           // bytes of an access
   Mode mode = Mode::read;            // of an access
-  std::vector<AddressTerm> address;  // empty: it cannot be read
+  std::vector<AddressTerm> address;  // empty if it cannot be read
 };
 
 class ThreadCode {
  public:
-  // `program` must outlive this.
+  // `program` must outlive this object.
   explicit ThreadCode(const Program& program);
 
   const ThreadInstruction& operator[](std::uint32_t at) const { return code_[at]; }

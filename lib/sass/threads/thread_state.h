@@ -1,4 +1,4 @@
-// The contents of registers and predicates, for all threads of a box. Internal to the room.
+// The contents of registers and predicates, for all threads of a box. Internal to lib/sass.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 namespace cudadiag::sass {
 
 // A number has 32 bits: its form is from 0 to 2^32 - 1 for every thread of the box. `low` and `high` are the halves of
-// an address: that in the word of the parameters, plus the form.
+// an address: the address in the parameter word, plus the form.
 struct Value {
   enum class Kind : std::uint8_t { unknown, number, low, high };
   Kind kind = Kind::unknown;
@@ -20,9 +20,9 @@ struct Value {
   bool operator==(const Value&) const = default;
 };
 
-// `carry`: that of the lower half of an address, with `form` added to it so far, when `more` is added, from 0 to 2^32.
-// `number`: a carry from 0 to 2. Two predicates that share the carries of one sum have the same number here, not 0, and
-// mean something together alone.
+// `carry`: the carry of an address's lower half, with `form` added to it so far, when `more` (0 to 2^32) is added.
+// `number`: a carry from 0 to 2. Two predicates that share the carries of one sum have the same `shared`, which is not
+// 0. They mean something only together.
 struct Truth {
   enum class Kind : std::uint8_t { unknown, no, yes, carry, number };
   Kind kind = Kind::unknown;
@@ -39,11 +39,11 @@ constexpr Truth truth_of(bool value) {
 struct ThreadState {
   std::array<Value, kStack> registers;
   std::array<Truth, 32> predicates;
-  std::array<std::uint32_t, 16> barriers;  // where those that wait at one continue
+  std::array<std::uint32_t, 16> barriers;  // where the threads that wait at a barrier continue
   std::uint32_t at = 0;                    // the next instruction
 
   ThreadState() { barriers.fill(kNone); }
-  // Registers and predicates that it may have written are not known any more.
+  // Forgets the registers and predicates that the instruction may have written.
   void forget(const Written& written);
 };
 
