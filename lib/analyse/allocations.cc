@@ -24,7 +24,7 @@ std::uint32_t device_of(const ProcessRecord& record, std::uint32_t context) {
   return context < record.contexts.size() ? record.contexts[context].device : kNone;
 }
 
-// Memory of the kind that the call ran out of, allocated before it.
+// Returns allocations made before the call of the kind of memory that it ran out of.
 std::vector<const Allocation*> rivals(const ProcessRecord& record, const session::FailedCall& error) {
   const bool host = wanted_host_memory(error);
   const std::uint32_t device = device_of(record, error.context);
@@ -61,7 +61,7 @@ AllocationMap::AllocationMap(const ProcessRecord& record, std::uint64_t ticks) {
   for (const Allocation* allocation : freed) assign(freed_, *allocation);
 }
 
-// Cuts what was there before: only addresses of a damaged recording, or of freed memory, overlap.
+// Cuts existing pieces: only addresses from a damaged recording, or of freed memory, overlap.
 void AllocationMap::assign(Pieces& pieces, const Allocation& allocation) {
   const std::uint64_t begin = allocation.address, end = begin + allocation.bytes;
   auto at = pieces.lower_bound(begin);
@@ -85,7 +85,7 @@ const Allocation* AllocationMap::in(const Pieces& pieces, std::uint64_t address)
   return address < piece.end ? piece.allocation : nullptr;
 }
 
-// An allocator that maps piece by piece hands out memory across their borders.
+// An allocator that maps piece by piece hands out memory that crosses their borders.
 std::uint64_t AllocationMap::extent(const Allocation& allocation) const {
   std::uint64_t end = allocation.address + allocation.bytes;
   if (allocation.kind != wire::allocation::Kind::mapped) return allocation.bytes;

@@ -1,4 +1,4 @@
-// A process's memory as it was at one moment, as far as the recorder saw it handed out and taken back.
+// A process's memory at one moment, as far as the recorder saw its allocation and release.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace cudadiag::analyse {
 
-// Where an address lay.
+// The place that an address was in.
 struct Whereabouts {
   enum class State { unknown, live, past_end, freed };
   State state = State::unknown;
-  const session::Allocation* allocation = nullptr;  // null: unknown
-  std::uint64_t bytes = 0;  // its own, and of a mapping those of the live ones that follow it without a gap
+  const session::Allocation* allocation = nullptr;  // null if unknown
+  std::uint64_t bytes = 0;  // its own bytes; for a mapping also those of live mappings that follow it without a gap
 };
 
 class AllocationMap {
@@ -25,8 +25,8 @@ class AllocationMap {
   // `record` must outlive the map.
   AllocationMap(const session::ProcessRecord& record, std::uint64_t ticks);
 
-  // Inside a live allocation before anything else, then inside a freed one, then past the end of a live one. If several
-  // fit, the one that was made or freed last.
+  // Prefers a live allocation that contains the address, then a freed one, then a live one that ends before it. If
+  // several fit, returns the one that was made or freed last.
   Whereabouts find(std::uint64_t address) const;
 
  private:
@@ -43,10 +43,10 @@ class AllocationMap {
   std::multimap<std::uint64_t, const session::Allocation*> ends_;
 };
 
-// Whether every allocation of the process was recorded, so that "in none" can be said.
+// Returns whether every allocation of the process was recorded, so that an address can be said to be in none.
 inline bool knows_all_allocations(const session::ProcessRecord& record) { return record.dropped_allocations == 0; }
 
-// The line that took memory of a device, or host memory pinned for it.
+// A line that allocated device memory, or host memory pinned for the device.
 struct MemoryHolder {
   std::uint32_t site = 0;
   std::uint64_t bytes = 0;
@@ -54,20 +54,20 @@ struct MemoryHolder {
 };
 
 struct MemoryUse {
-  std::uint64_t bytes = 0, peak = 0;  // held by this process: at the moment, and at most before it
+  std::uint64_t bytes = 0, peak = 0;  // held by this process at the moment, and at most before it
   std::vector<MemoryHolder> holders;  // by site, largest first
 };
 
 struct MemoryChange {
   std::uint64_t ticks = 0;
-  std::uint64_t bytes = 0;  // that are held from then on
+  std::uint64_t bytes = 0;  // held from then on
 };
 
-// The memory of that kind that the process held on the call's device before the call ran out of memory, by time.
+// Returns how much memory of that kind the process held on the call's device over time, until the call failed.
 std::vector<MemoryChange> memory_changes(const session::ProcessRecord& record, const session::FailedCall& error);
-// For a call that ran out of memory: what the process held of that kind on the call's device.
+// For a call that ran out of memory: returns what the process held of that kind on the call's device.
 MemoryUse memory_use(const session::ProcessRecord& record, const session::FailedCall& error);
-// Whether it was memory of the host that the call wanted.
+// Returns whether the call wanted host memory.
 bool wanted_host_memory(const session::FailedCall& error);
 
 }  // namespace cudadiag::analyse

@@ -27,8 +27,8 @@ using session::Process;
 using session::ProcessRecord;
 using session::Session;
 
-// For a call that its process is reported to have ended for: the time of that end. Until then it may have been handled,
-// and another process may have failed.
+// A call that a process apparently ended because of has the time of that end. Until then the process may have handled
+// it, and another process may have failed.
 double time_of(const Failure& failure) {
   const ProcessRecord& record = failure.process->record;
   std::uint64_t ticks = failure.reported != nullptr ? failure.reported->ticks : record.frozen_ticks;
@@ -37,19 +37,19 @@ double time_of(const Failure& failure) {
   return record.unix_seconds(std::max(ticks, record.clock_start));
 }
 
-// The error of a process that froze is certain, even if no operation could be tied to it.
+// The error of a frozen process is certain, even if no operation can be tied to it.
 bool is_guess(const Failure& failure) {
   return (!is_asynchronous(failure.kind) || failure.code == 0) && failure.grade == Grade::suspected;
 }
 
-// The report says the first note of why the question is left open.
+// The first note is the reason that the report gives for an open verdict.
 void leave_open(Analysis& analysis, std::optional<Note> why) {
   if (!why) return;
   analysis.verdict = Verdict::inconclusive;
   analysis.notes.insert(analysis.notes.begin(), std::move(*why));
 }
 
-// When it issued its latest operation, in seconds since the epoch.
+// When the process issued its latest operation, in seconds since the epoch.
 double latest_work(const ProcessRecord& record) {
   const auto latest =
       std::max_element(record.operations.begin(), record.operations.end(),
@@ -57,9 +57,9 @@ double latest_work(const ProcessRecord& record) {
   return record.unix_seconds(latest == record.operations.end() ? record.clock_start : latest->ticks);
 }
 
-// The other process that ended badly, by itself, while this one was at work; null: none is recorded. The parent of both
-// then ends the remaining one, which may wait for the other. A process that had issued nothing for long, or lived on
-// for long, may have been ended for other reasons.
+// Returns another process that ended badly on its own while this one was working; null if none is recorded. The parent
+// of both then ends the remaining one, which may wait for the other. A process that was idle or lived on for long may
+// have been ended for other reasons.
 const Process* ended_first(const Session& session, const Process& process) {
   constexpr double kTogether = 10;  // seconds
   const std::string pid = fmt::format(" {} ", process.pid);
@@ -74,7 +74,7 @@ const Process* ended_first(const Session& session, const Process& process) {
   return first == session.processes.end() ? nullptr : &*first;
 }
 
-// A process that ended badly, other than by exit(), with work under way may have failed or hung: nobody had asked yet.
+// A process that ended badly, without exit(), with pending work may have failed or hung before any call checked.
 void look_at_cut_off_work(const Session& session, const Process& process, Analysis& analysis) {
   const ProcessRecord& record = process.record;
   if (record.state != wire::area::State::recording) return;
@@ -97,7 +97,7 @@ void look_at_cut_off_work(const Session& session, const Process& process, Analys
                             text + "; no later call checked whether " + (unfinished == 1 ? "it" : "they") + " failed"});
 }
 
-// Calls that failed and are not a finding, as words after "had failed".
+// Words after "had failed" for the failed calls that are not findings.
 std::string failed_all_the_same(const Session& session, bool handled) {
   const auto is_answer = [](const session::FailedCall& error) { return is_benign(error) || found_no_device(error); };
   const bool answers = std::any_of(session.processes.begin(), session.processes.end(), [&](const Process& process) {
@@ -109,7 +109,7 @@ std::string failed_all_the_same(const Session& session, bool handled) {
   return answers ? " but those whose error is expected" : "";
 }
 
-// Not every call is watched: those that only ask are not, nor those of a child of fork.
+// Some calls are not watched: pure queries, and those of a fork's child.
 std::optional<Note> unrelated_end(const Session& session, bool handled) {
   std::string who = "the target";
   Ending end;
@@ -156,21 +156,21 @@ std::optional<Note> outlived(const std::set<std::uint32_t>& by) {
                                "them to their end, make the command wait for them"};
 }
 
-// A process that gave the GPU no work does not count: a daemon, for example, that asked for a device.
+// A process without work for the GPU does not count, for example a daemon that asked for a device.
 bool went_on_at_work(const Session& session, const Process& process) {
   const ProcessRecord& record = process.record;
   return session.manifest.outlived_by.contains(process.pid) && record.state == wire::area::State::recording &&
          record.operations_issued > 0;
 }
 
-// Somebody outside of the program ended it.
+// Returns whether the program was ended from outside.
 bool was_asked_to_end(const Session& session) {
   const auto& passes = session.manifest.passes;
   return session.manifest.asked_to_end || session.manifest.hang ||
          (!passes.empty() && (passes.front().cut_short || ending(passes.front().end).asked_for()));
 }
 
-// Whether the process may have ended because it had waited too long. If it is not known how it ended, another process
+// Returns whether the process may have ended because it had waited too long. If its own end is unknown, another process
 // that ended badly long after its last work may be the reason.
 bool may_have_given_up(const Session& session, const Process& process) {
   const Ending end = ending_of(session, process);
@@ -179,7 +179,7 @@ bool may_have_given_up(const Session& session, const Process& process) {
                                         [](const Process& other) { return own_ending(other).bad; });
 }
 
-// A hang that the run ended with says more than the same one before.
+// A hang at the end of the run says more than the same hang earlier.
 void add_stalls(const Session& session, const Process& process, Analysis& analysis) {
   for (const session::Stall& stall : session.manifest.stalls) {
     if (!is_of(stall, process)) continue;
@@ -217,7 +217,7 @@ bool ended_badly(const Session& session) {
          });
 }
 
-// A process that waits for a collective gives up in the end, and then no work may be unfinished. Programs that end for
+// A process that waits for a collective eventually gives up, and then no work may be unfinished. Programs that end for
 // other reasons end while some ranks are a collective ahead.
 void look_at_ranks(const Session& session, Analysis& analysis) {
   const auto& failures = analysis.failures;
@@ -233,7 +233,7 @@ void look_at_ranks(const Session& session, Analysis& analysis) {
   if (in_one || !hangs) analysis.ranks = ranks_to_tell(processes, in_one);
 }
 
-// Tells the states of a session apart: each is analysed once.
+// Logs what identifies a state of a session, each of which is analysed once.
 void log_state(const Session& session) {
   std::string line = "analysed " + session.folder.string() + ": processes";
   for (const Process& process : session.processes) line += ' ' + std::to_string(process.pid);
@@ -265,7 +265,7 @@ std::optional<JobGroups> job_groups(const std::vector<const Process*>& processes
   return job;
 }
 
-// A process that hangs may wait for one that failed; a process in a collective may wait for one that hangs elsewhere.
+// A hanging process may wait for one that failed; one in a collective may wait for one that hangs elsewhere.
 FailureOrder order_of(const Failure& failure) {
   const bool hangs = failure.kind == Kind::hang;
   return {is_guess(failure), hangs, hangs && in_collective(failure), time_of(failure)};

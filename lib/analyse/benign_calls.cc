@@ -7,7 +7,7 @@ namespace cudadiag::analyse {
 namespace {
 
 struct Probe {
-  std::string_view call;  // prefix, so that all versions of an entry point are meant
+  std::string_view call;  // a prefix that matches all versions of an entry point
   std::uint32_t code;
 };
 
@@ -30,7 +30,7 @@ constexpr Probe kProbes[] = {
     {"cudaGetDriverEntryPoint", 500},
     {"cuModuleGet", 500},
     {"cuLibraryGet", 500},
-    {"cuStreamIsCapturing", 906},  // of the default stream; leaves the capture as it is
+    {"cuStreamIsCapturing", 906},  // asks about the default stream; does not change the capture
     {"cudaStreamIsCapturing", 906},
     {"cuStreamGetCaptureInfo", 906},
     {"cudaStreamGetCaptureInfo", 906},

@@ -1,4 +1,4 @@
-// Failed calls that mean nothing: probes, and questions whose answer is an error code.
+// Failed calls that do not matter: probes, and queries whose answer is an error code.
 #pragma once
 
 #include "session/process_record.h"
@@ -7,13 +7,13 @@ namespace cudadiag::analyse {
 
 bool is_benign(const session::FailedCall& error);
 
-// A look-up of a kernel that its module does not have: benign if nothing else is known.
+// Looks up a kernel that its module does not have: benign if nothing else is known.
 bool found_no_function(const session::FailedCall& error);
 
-// CUDA could not start at all: no driver, no GPU, or none for this process. Programs ask this to choose a CPU path.
+// CUDA could not start at all: no driver, no GPU, or none for this process. Programs test this to choose a CPU path.
 bool found_no_device(const session::FailedCall& error);
 
-// Neither benign nor the echo of an asynchronous failure. A call that only returned an earlier call's error counts as
+// Neither benign nor the echo of an asynchronous failure. A call that only returned an earlier call's error counts if
 // that call does.
 bool is_worth_looking_at(const session::FailedCall& error, const session::ProcessRecord& record);
 

@@ -17,8 +17,8 @@ std::size_t first_after(const Operations& operations, std::uint32_t ordinal) {
 
 // The first unwritten marker.
 struct Bound {
-  std::uint32_t ordinal = 0;  // that it covers; 0: none is known to have been queued
-  bool certain = false;       // an operation beside it says so; else another one may have come while it was queued
+  std::uint32_t ordinal = 0;  // the operation that it covers; 0 if no marker is known to have been queued
+  bool certain = false;       // an adjacent operation proves it; otherwise another may have come in between
   std::uint32_t by = kAnyCall;
 };
 
@@ -27,7 +27,7 @@ Bound first_unwritten_marker(const StreamHistory& history, std::size_t begin) {
   for (std::size_t i = begin; i < history.operations.size(); ++i) {
     const Operation& operation = *history.operations[i];
     if (newest != 0 && operation.ordinal > newest + 1) break;
-    // A marker directly before the first unfinished operation covers only finished ones: it is not a bound.
+    // A marker directly before the first unfinished operation covers only finished ones, so it is not a bound.
     const bool covers_unfinished = operation.ordinal > history.completed + 1;
     if (operation.flags & wire::operation::kMarkedBefore && covers_unfinished)
       return {operation.ordinal - 1, true, operation.ordinal};
@@ -41,12 +41,12 @@ bool contended_neighbours(const Operation& a, const Operation& b) {
   return (a.flags & b.flags & wire::operation::kContended) && b.ordinal - a.ordinal <= 1;
 }
 
-// It may have been queued before the marker that follows `last`.
+// Returns whether `next` may have been queued before the marker that follows `last`.
 bool came_meanwhile(const Operation& last, const Operation& next) {
   return (next.flags & wire::operation::kContended) && next.ordinal - last.ordinal <= 1;
 }
 
-// Threads that issue on one stream at the same time may have reached it in another order than their ordinals say.
+// Threads that issue on one stream at the same time may have reached it in a different order than their ordinals.
 void widen_by_contention(const Operations& operations, Window& window, bool certain) {
   if (window.begin == window.end) return;
   while (window.begin > 0 && contended_neighbours(*operations[window.begin - 1], *operations[window.begin])) {

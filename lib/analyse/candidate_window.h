@@ -1,4 +1,4 @@
-// Which part of a stream may have been running when the picture was taken.
+// The part of a stream that may have been running when the state was captured.
 //
 // The GPU takes a stream's operations in order, and a marker says "everything up to here has finished". Between the
 // last marker that was written and the first one that was not, any operation may be the one that stopped the stream:
@@ -15,16 +15,16 @@
 
 namespace cudadiag::analyse {
 
-inline constexpr std::uint32_t kAnyCall = 0xffffffff;  // one that is not recorded, at any time
+inline constexpr std::uint32_t kAnyCall = 0xffffffff;  // an unrecorded call, at any time
 
 struct Window {
   std::size_t begin = 0, end = 0;  // half-open range in StreamHistory::operations
-  bool bounded = false;            // a marker that was queued and not written ends it
-  std::uint32_t bound = 0;         // if bounded: something up to this ordinal had not finished
-  // The marker was queued by the call of an operation up to this one, which may be one after it.
+  bool bounded = false;            // it ends at a marker that was queued and not written
+  std::uint32_t bound = 0;         // if bounded: something up to this ordinal was unfinished
+  // The call that queued the marker issued an operation up to this ordinal, which may be one past it.
   std::uint32_t marked_by = 0;
-  std::uint32_t missing = 0;  // operations in it whose records are lost
-  bool lost_first = false;    // the first unfinished operation of the stream, its likeliest, is among these
+  std::uint32_t missing = 0;  // number of operations in it whose records are lost
+  bool lost_first = false;    // the likeliest one, the first unfinished operation of the stream, is among these
 
   std::span<const session::Operation* const> of(const StreamHistory& history) const {
     return std::span(history.operations).subspan(begin, end - begin);

@@ -50,7 +50,7 @@ void add_states(const ProcessRecord& record, std::vector<Note>& notes) {
   }
 }
 
-// Leads, as nothing else is known of such a process.
+// Its note comes first, since nothing else is known of an unrecorded process.
 void add_why_unrecorded(const session::Process& process, std::vector<Note>& notes) {
   if (!is_unrecorded(process)) return;
   std::string text = "the recorder stepped aside";

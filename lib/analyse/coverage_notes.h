@@ -8,16 +8,16 @@
 
 namespace cudadiag::analyse {
 
-// Whether the recorder stepped aside there.
+// Returns whether the recorder stepped aside in the process.
 bool is_unrecorded(const session::Process& process);
 
-// The remedy if the recorder could not start, by the code of its note; null for notes that do not stop it.
+// Returns the remedy if a note with this code says why the recorder could not start; null for other codes.
 const char* remedy_for(NoteCode code);
 
-// Prefixed with the process where the session has several.
+// If `several` processes were recorded, the notes name theirs.
 std::vector<Note> coverage_notes(const session::Process& process, bool several);
 
-// Operations that no marker or wait had shown to be finished.
+// Counts the operations that no marker or wait has shown to be finished.
 std::uint64_t unfinished_operations(const session::ProcessRecord& record);
 
 }  // namespace cudadiag::analyse

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kPlain = "The call was refused for this reason; the context can still be used.";
 
-// In order of code; cuda_error() searches by halves.
+// Sorted by code, for the binary search of cuda_error().
 constexpr CudaError kErrors[] = {
     {0, "CUDA_SUCCESS", "cudaSuccess", "no error", "The call succeeded."},
     {1, "CUDA_ERROR_INVALID_VALUE", "cudaErrorInvalidValue", "invalid argument",

@@ -1,6 +1,6 @@
 // CUDA's error codes: names, one sentence of meaning, and how cudadiag treats each. CUresult and cudaError_t share
-// their numbers (source: cuda.h and driver_types.h of CUDA 13.0); a code that only one of the two has leaves the
-// other's name empty.
+// their numbers (source: cuda.h and driver_types.h of CUDA 13.0). If only one of them has a code, the other's name is
+// empty.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ struct CudaError {
   std::string_view meaning;       // one sentence
 };
 
-// A code that is not in the table gives an entry with the code and "unknown" texts.
+// For a code that is not in the table, returns an entry with the code and "unknown" texts.
 CudaError cuda_error(std::uint32_t code);
 
-// Errors of a kernel for which compute-sanitizer's memcheck looks.
+// Kernel errors that compute-sanitizer's memcheck detects.
 bool memcheck_may_help(std::uint32_t code);
 
 using wire::error::is_sticky;

@@ -13,7 +13,7 @@ using session::ProcessRecord;
 
 constexpr std::uint64_t kEver = ~std::uint64_t{0};
 
-// A thread for which `is_one` gave the GPU more to do after the error.
+// Returns whether a thread for which `is_one` is true queued more GPU work after the error.
 template <typename IsOne>
 bool went_on(const ProcessRecord& record, const FailedCall& error, const IsOne& is_one) {
   return std::any_of(record.operations.begin(), record.operations.end(), [&](const session::Operation& operation) {
@@ -22,8 +22,8 @@ bool went_on(const ProcessRecord& record, const FailedCall& error, const IsOne& 
   });
 }
 
-// Another thread's error did not keep the main thread from giving the GPU more to do, or from a call that failed: it
-// may have been dealt with, or raised there later.
+// After another thread's error, the main thread queued more GPU work or made a call that failed. The error may have
+// been handled, or raised in the main thread later.
 bool main_thread_went_on(const ProcessRecord& record, const FailedCall& error) {
   if (error.tid == record.pid) return false;
   const auto failed = [&](const FailedCall& other) {
@@ -47,14 +47,14 @@ bool python_chose_to_end(const ProcessRecord& record, const FailedCall& error, c
 }
 
 double lived_on(const ProcessRecord& record, const FailedCall& error) {
-  // The time in which a program may end after an error: a traceback, files to close, workers to wait for.
+  // The time that a program may take to end after an error: a traceback, files to close, workers to wait for.
   constexpr double kWayOut = 10;
-  if (record.clock_last <= error.ticks) return 0;  // not known
+  if (record.clock_last <= error.ticks) return 0;  // unknown
   const double seconds = record.seconds(record.clock_last) - record.seconds(error.ticks);
   return seconds > kWayOut ? seconds : 0;
 }
 
-// The doubt that follows from what the process did afterwards, and from its end.
+// The doubt that follows from what the process did afterwards and from its end.
 ExitDoubt doubt_of_what_followed(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
   const auto suspected = [](const char* why) { return ExitDoubt{Grade::suspected, 0, why}; };
   if (was_given_memory(record, error, kEver)) return suspected("; it got memory in between");

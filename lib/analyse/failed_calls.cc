@@ -51,14 +51,14 @@ bool name_has(const FailedCall& error, std::initializer_list<std::string_view> p
   return std::any_of(parts.begin(), parts.end(), [&](auto part) { return name.find(part) != name.npos; });
 }
 
-// A call on the way out may release something that was never acquired.
+// A program that is shutting down may release things that were never acquired.
 bool releases(const FailedCall& error) {
   return name_has(error, {"Free", "Destroy", "Unload", "Unregister", "Release", "Unmap"});
 }
 
 bool is_question(const FailedCall& error) { return name_has(error, {"Get", "Query", "IsCapturing", "CanAccess"}); }
 
-// The driver refuses every call of a fork: the first one is reported, unless it asks whether there is a GPU, or
+// The driver refuses every call of a forked child. The first one is reported, unless it asks whether there is a GPU, or
 // releases the parent's objects, as destructors do.
 void keep_first_refusal(Errors& errors) {
   constexpr std::uint32_t kNotInitialised = 3;
@@ -85,7 +85,7 @@ Errors last_words(const Errors& errors) {
 }
 
 // A program may look up a function that need not exist. It ended because of a look-up only if it made that look-up
-// once, and no later CUDA call of it is known.
+// once, and no later CUDA call of the program is known.
 const FailedCall* last_question(const ProcessRecord& record) {
   if (record.errors.empty() || !found_no_function(record.errors.back())) return nullptr;
   const FailedCall& last = record.errors.back();
@@ -98,7 +98,7 @@ const FailedCall* last_question(const ProcessRecord& record) {
   return watched && !went_on && !again ? &last : nullptr;
 }
 
-// How often a call failed; `complete`: every failed call was kept.
+// How often a call failed. `complete`: every failed call was kept.
 std::string times(std::size_t count, bool complete, std::string_view one, std::string_view many) {
   return fmt::format("{}{} {}", complete ? "" : "at least ", count, count == 1 ? one : many);
 }
@@ -107,15 +107,15 @@ bool is_runtimes(const FailedCall& error) {
   return error.domain == wire::error::Domain::runtime || !error.outer.empty();
 }
 
-// A driver call returns its error only to its caller: not asking for the last error says nothing. Launches are the
-// exception, because a program that misses their failure continues with wrong data. So are captures, because a failed one
-// makes no graph.
+// A driver call returns its error only to its caller, so it means nothing that nobody asked for the last error.
+// Launches are different, because a program that misses their failure continues with wrong data. Captures are too,
+// because a failed one makes no graph.
 bool should_have_been_looked_at(const FailedCall& error) {
   const bool runtime = is_runtimes(error);
   if (is_of_capture(error)) return !is_question(error) && (runtime || !(error.flags & wire::error::kThenWorked));
   if (error.flags & wire::error::kLaunch) return true;
   if (!runtime || is_question(error)) return false;
-  return error.code != 2 && !found_no_device(error);  // a null pointer or a count of 0 is looked at
+  return error.code != 2 && !found_no_device(error);  // programs check for a null pointer or a count of 0
 }
 
 Failure failure_at(const session::Process& process, const FailedCall& error, Kind kind) {
@@ -128,7 +128,7 @@ Failure failure_at(const session::Process& process, const FailedCall& error, Kin
   return failure;
 }
 
-// Says how a failed call came out. `noticed` is the call at which the error was noticed: its thread asked late, or the
+// Says how a failed call became visible. `noticed` is the call that noticed the error: its thread asked late, or the
 // call broke a capture.
 std::string story_of(const FailedCall& call, const FailedCall& noticed) {
   if (noticed.of_call != 0) {
@@ -151,7 +151,7 @@ bool says_nothing(std::uint32_t code) {
   return code == kUnknown || (known.driver_name.empty() && known.runtime_name.empty());
 }
 
-// `noticed`: the later call, if it broke a capture or its thread asked for the error late; else the call itself.
+// `noticed`: the later call, if `error` broke a capture or its thread asked for the error late; otherwise `error`.
 Failure fatal(const session::Process& process, const FailedCall& error, const FailedCall& noticed, const Ending& end) {
   Failure failure = failure_at(process, error, Kind::sync_error);
   if (&noticed != &error) failure.noticed = &noticed;
@@ -165,7 +165,7 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
         who, end.text);
     return failure;
   }
-  // The sender of a kill may have acted because of such an error, or for other reasons.
+  // The sender of the kill may have acted because of this error, or for other reasons.
   failure.grade = end.killed() ? Grade::suspected : doubt.at_best;
   if (error.code == kCaptureInvalidated) failure.grade = std::max(failure.grade, Grade::inferred);
   if (says_nothing(error.code)) {
@@ -189,7 +189,7 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
   return failure;
 }
 
-// Counts per code what was handled: "3 calls of cudaMalloc returned out of memory (2) and the program continued".
+// Counts the handled errors by code: "3 calls of cudaMalloc returned out of memory (2) and the program continued".
 class HandledCalls {
  public:
   void add(const FailedCall& error) {
@@ -212,7 +212,7 @@ class HandledCalls {
       notes.push_back({NoteCode::error_handled,
                        fmt::format("{} returned {} ({}){}{}", calls, cuda_error(code).title, code, then,
                                    end.asked_for() ? " until " + end.text : ""),
-                       // Looking up a line would delay the exit of a program that ends well.
+                       // Looking up a line would delay the exit of a program that ends normally.
                        end.bad ? std::optional(NotedCalls{&process, entry.sites, calls.size()}) : std::nullopt});
     }
     return notes;
@@ -223,12 +223,12 @@ class HandledCalls {
     std::size_t count = 0;
     std::set<std::string> calls;
     std::vector<std::uint32_t> sites;  // in the order of their first calls
-    bool all_worked = true;            // the thread issued what worked, afterwards
+    bool all_worked = true;            // after each, its thread issued something that worked
   };
   std::map<std::uint32_t, Entry> by_code_;
 };
 
-// Calls that fail again and again at one place are one finding.
+// Calls that fail repeatedly at one place are one finding.
 class UncheckedCalls {
  public:
   explicit UncheckedCalls(const SameCall& same) : same_(same) {}
@@ -270,12 +270,12 @@ class UncheckedCalls {
   std::vector<Place> places_;
 };
 
-// A call that failed and the failures that it led to, by serial: most have led to none.
+// A failed call and the failures that it led to, sorted by serial; mostly just the call itself.
 struct Story {
   const FailedCall* cause = nullptr;
   Errors calls;
 
-  // Where it was noticed last: by the thread whose capture it is, if there is one.
+  // The call that noticed it last, preferably on the thread that owns the capture.
   const FailedCall& noticed() const {
     const auto own = std::find_if(calls.rbegin(), calls.rend(), [](const FailedCall* call) {
       return call->capture.began != 0 && call->tid == call->capture.tid;
@@ -284,7 +284,7 @@ struct Story {
   }
 };
 
-// By the serial of what came first.
+// Sorted by the serial of the first call.
 std::vector<Story> stories_of(const Errors& errors, const SameCall& same) {
   const BrokenCaptures captures(errors);
   const LateErrorChecks looks(errors, same);
@@ -304,7 +304,7 @@ wire::operation::Kind issued_by(const FailedCall& call, const ProcessRecord& rec
   return site == nullptr ? wire::operation::Kind::none : site->kind;
 }
 
-// Whether one of its addresses may come from the failed `earlier`: null, or in no known memory.
+// Returns whether an address may come from the failed call `earlier`: it is null, or in no known memory.
 bool may_lack(const FailedCall& refused, const FailedCall& earlier, const ProcessRecord& record) {
   const session::Operation* operation = refused_operation(record, refused);
   if (operation == nullptr || !wire::operation::has_bytes(operation->kind)) return true;
@@ -329,17 +329,17 @@ bool loads_kernels(const FailedCall& error) {
   return is_of(error, {"cuModuleLoad", "cuModuleGetFunction", "cuLibraryLoad", "cuLibraryGet", "cuLink"});
 }
 
-// Whether a launch got a kernel that was never loaded.
+// Returns whether a launch received a kernel that was never loaded.
 bool has_no_kernel(const FailedCall& failed, const ProcessRecord& record) {
   const session::Site* site = session::by_id(record.sites, failed.site);
   const std::string* kernel = site == nullptr ? nullptr : session::by_id(record.functions, site->function);
   return failed.flags & wire::error::kLaunch && site != nullptr && (kernel == nullptr || kernel->empty());
 }
 
-// The earliest failed call after which the thread issued nothing else: the later call may have got something that the
-// earlier one failed to make. For a launch without a kernel, otherwise, the latest call that could not load one,
-// whatever was issued since. A look-up that found nothing is mostly a probe, except before a call whose handle is not
-// valid.
+// Returns the earliest failed call after which the thread issued nothing else: the later call may depend on something
+// that the earlier one failed to make. For a launch without a kernel, it otherwise returns the latest call that could
+// not load one, whatever was issued since. A look-up that found nothing is usually a probe, except before a call whose
+// handle is invalid.
 const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord& record) {
   constexpr std::uint32_t kNotFound = 500, kInvalidHandle = 400, kInvalidValue = 1;
   // A refused operation also has a record, unless the runtime refused it.
@@ -369,12 +369,12 @@ const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord
   return latest == errors.rend() ? nullptr : &*latest;
 }
 
-// A program may have ended for any of several calls if its thread had missed earlier ones. The same call at the same
-// place is listed once.
+// If a thread missed earlier errors, any of these calls may have ended the program. The same call at the same place is
+// listed once.
 void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
   const FailedCall& last = *fatal.reported;
   const auto is_before = [&](const Failure& other) {
-    // The program may have given up a broken capture and begun another one.
+    // The program may have abandoned a broken capture and begun another one.
     return other.reported->tid == last.tid && other.reported->ticks < last.ticks &&
            other.kind != Kind::capture_violation;
   };
@@ -395,7 +395,7 @@ void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
 CallFindings failed_calls(const session::Process& process, const Ending& end, const SameLine& same_line) {
   Errors errors = worth_looking_at(process.record);
   if (session::is_fork(process.record)) keep_first_refusal(errors);
-  // A sticky error explains the end, and so does the call that asked for it.
+  // A sticky error explains the end, and so does a signal that asked for it.
   const bool died_here = end.bad && !end.asked_for() && process.record.state != wire::area::State::frozen;
   Errors last = died_here ? last_words(errors) : Errors();
   const bool by_itself = died_here && end.of_process && !end.killed();
@@ -419,7 +419,7 @@ CallFindings failed_calls(const session::Process& process, const Ending& end, co
         if (call->of_call == 0 && same(*call, *story.cause)) add(*call);
       }
     };
-    // A program that asks so late rarely knows what to do about the error.
+    // A program that checks this late rarely knows what to do about the error.
     const bool in_vain = !end.bad && noticed.of_call != 0 && !(noticed.flags & wire::error::kThenWorked) &&
                          process.record.state != wire::area::State::frozen && should_have_been_looked_at(*story.cause);
     if (!ending.calls.empty()) {
@@ -458,7 +458,7 @@ void recall_failed_allocation(Failure& failure) {
     return allocates && error.thread == operation.thread && error.ticks < operation.ticks &&
            !(error.flags & wire::error::kSticky);
   };
-  // The latest: most programs allocate, and then use.
+  // Takes the latest one, because most programs allocate and then use.
   for (const FailedCall& error : errors) {
     if (!may_have_left_null(error)) continue;
     if (failure.swallowed == nullptr || failure.swallowed->ticks < error.ticks) failure.swallowed = &error;

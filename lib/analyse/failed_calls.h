@@ -1,5 +1,5 @@
-// Calls that returned an error themselves and left the context usable. Whether the program handled the error cannot be
-// seen from outside. It can be seen whether the program asked for the last error, continued its work, or ended badly.
+// Calls that returned an error themselves and left the context usable. From outside, one cannot see whether the program
+// handled the error. One can see whether it asked for the last error, continued its work, or ended badly.
 #pragma once
 
 #include "analyse/analysis.h"
@@ -9,12 +9,12 @@ namespace cudadiag::analyse {
 
 struct CallFindings {
   std::vector<Failure> failures;  // earliest first
-  std::vector<Note> notes;        // what was handled
+  std::vector<Note> notes;        // about handled errors
 };
 
 CallFindings failed_calls(const session::Process& process, const Ending& end, const SameLine& same_line = {});
 
-// Fills `swallowed` of an asynchronous failure with a null pointer: what its allocation returned may be why.
+// Sets `swallowed` of an asynchronous failure with a null pointer to the failed allocation that may be the reason.
 void recall_failed_allocation(Failure& failure);
 
 }  // namespace cudadiag::analyse

@@ -29,7 +29,7 @@ const session::FailedCall* reporting_call(const ProcessRecord& record) {
   return session::by_id(record.errors, record.frozen_error);
 }
 
-// The context that was lost: a stream's own if the call named one, else the one that was current.
+// The lost context: that of the stream if the call named one, otherwise the current one.
 std::uint32_t failing_context(const ProcessRecord& record, const session::FailedCall* reported) {
   if (reported == nullptr) return kNoContext;
   if (reported->stream < record.streams.size()) return record.streams[reported->stream].context;
@@ -42,14 +42,14 @@ bool destroyed(const ProcessRecord& record, std::uint32_t context) {
 
 struct Search {
   std::vector<Suspect> suspects;
-  std::uint32_t missing = 0;   // records lost in the windows that were looked at
-  bool lost_first = false;     // that of a window's first operation is among these
+  std::uint32_t missing = 0;   // records lost in the windows that were searched
+  bool lost_first = false;     // a window's first operation is among these
   bool other_context = false;  // nothing was running in the context that reported the error
-  std::size_t streams = 0;     // with suspects
+  std::size_t streams = 0;     // that have suspects
 };
 
-// In all contexts that are alive: contexts with access to each other's memory are lost together, and the first call
-// that returns the error may be one of a context that did nothing wrong. `context` is the one that reported it.
+// Searches all live contexts. Contexts with access to each other's memory are lost together. The first call that
+// returns the error may be in a context that did nothing wrong. `context` is the one that reported the error.
 Search search(const Picture& picture, std::uint32_t context, std::uint32_t code) {
   Search found;
   for (std::size_t i = 0; i < picture.histories.size(); ++i) {
@@ -76,8 +76,8 @@ Search search(const Picture& picture, std::uint32_t context, std::uint32_t code)
   return found;
 }
 
-// In a rerun: the operation that had the devices to itself when the error appeared. It cannot have finished, and what
-// was issued before it has: else the recorder could not wait for that, and the operation is one of several.
+// In a rerun: returns the operation that ran alone on the devices when the error appeared. It cannot have finished, and
+// everything issued before it has. Otherwise the recorder could not wait for that, and the operation is one of several.
 const Suspect* waited_for(const Search& found) {
   const auto alone = std::find_if(found.suspects.begin(), found.suspects.end(), [](const Suspect& suspect) {
     return suspect.operation->flags & wire::operation::kAlone;
@@ -94,7 +94,7 @@ constexpr const char* kNotAllRecorded = "not every operation could be recorded";
 
 bool has_unrecorded(const ProcessRecord& record) { return record.dropped_operations > 0 || record.dropped_streams > 0; }
 
-// Why a single candidate is not the only possible one; empty if it is.
+// Returns why a single candidate is not the only possible one; empty if it is.
 std::string doubt(const ProcessRecord& record, const Search& found) {
   const std::uint32_t context = found.suspects.empty() ? kNoContext : found.suspects.front().history->stream->context;
   if (found.other_context) return "nothing was running in the context that reported the error";
@@ -135,7 +135,7 @@ std::string because_several(const Search& found, const std::string& doubt) {
   return doubt.empty() ? text : text + "; " + doubt;
 }
 
-// The recording does not say where the operation was issued.
+// Returns whether the recording lacks the place where the operation was issued.
 bool place_lost(const ProcessRecord& record, const session::Operation& operation) {
   if (record.damaged == 0 && record.dropped_sites == 0) return false;
   const session::Site* site = session::by_id(record.sites, operation.site);
@@ -171,7 +171,7 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
     failure.grade = Grade::suspected;
     failure.because = because_none(record, found);
     failure.records_lost = found.missing > 0;
-    // It is not known how many operations were lost.
+    // The number of lost operations is unknown.
     failure.damaged = record.damaged > 0;
     found.suspects.clear();
   } else if (found.suspects.size() > 1) {
@@ -181,7 +181,7 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
     failure.grade = doubtful.empty() ? Grade::bracketed : Grade::inferred;
     failure.because = because_one(found.suspects.front(), doubtful);
   }
-  // Whatever the markers leave, an operation without a place is no answer.
+  // Whatever the markers leave open, an operation without a place is not an answer.
   if (failure.grade != Grade::suspected && place_lost(record, *found.suspects.front().operation)) {
     failure.grade = Grade::suspected;
     failure.damaged = record.damaged > 0;

@@ -9,11 +9,11 @@ namespace cudadiag::analyse {
 
 inline constexpr std::size_t kMaxCandidates = 64;
 
-// Empty if the process saw no sticky error. `process` must outlive the result.
+// Returns nullopt if the process saw no sticky error. `process` must outlive the result.
 std::optional<Failure> first_failure(const session::Process& process);
 
-// The GPU is shared with other processes, and a fault of one of them ends this one too (Multi-Process Service: 700 was
-// seen on an H200 with driver 580 in a process whose neighbour wrote to null).
+// The GPU is shared with other processes, and a fault of one of them ends this one too. (Multi-Process Service: on an
+// H200 with driver 580, a process got 700 because its neighbour wrote to null.)
 bool under_mps(const session::ProcessRecord& record);
 
 }  // namespace cudadiag::analyse

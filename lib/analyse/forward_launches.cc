@@ -10,7 +10,7 @@ namespace {
 using session::Operation;
 using session::ProcessRecord;
 
-// Numbers come round.
+// The numbers wrap around.
 std::int32_t distance(std::uint32_t from, std::uint32_t to) { return static_cast<std::int32_t>(to - from); }
 
 template <typename Wanted>
@@ -73,7 +73,7 @@ const Operation* launch_in_backward_call(const ProcessRecord& record, const Oper
     waiting = operation;
   }
   if (waiting == nullptr) return nullptr;
-  // Everything run since must belong to one call: a second call may launch nothing before that.
+  // Every node run since must belong to one backward() call, because a second call may launch nothing before that.
   bool since = false;
   for (const Operation& operation : record.operations) {
     if (&operation == &backward) break;
@@ -86,7 +86,7 @@ const Operation* launch_in_backward_call(const ProcessRecord& record, const Oper
 std::string node_name(const ProcessRecord& record, const Operation& backward) {
   const std::string* type = session::by_id(record.node_types, backward.origin.node_type);
   if (type == nullptr) return {};
-  // A nested name of plain parts: each is its length and its text, the last one is the class.
+  // The type is a nested mangled name of plain parts, each a length and a text; the last part is the class.
   std::string_view rest = *type;
   if (rest.empty() || rest.front() != 'N') return *type;
   std::string_view last;

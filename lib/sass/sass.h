@@ -22,7 +22,7 @@ struct ParameterBank {
   std::uint32_t offset = 0, size = 0;
 };
 
-// What functions in other files, or called by address, may do to the memory that they receive.
+// The effects that functions in other files, or called by address, may have on the memory that they receive.
 enum class Calls { anything, harmless };
 
 // Assumes launches whose parameters have these zeros. The result is unknown if there is no text, or too much.

@@ -1,6 +1,6 @@
-// Which call broke a stream capture. The calls that come after it on the capturing stream return 901, and so does the
-// capture's end: these are what one sees. The call that broke it returned another code of the family 900 to 908, maybe
-// to another thread, because a capture in global mode forbids unsafe calls to all threads.
+// Which call broke a stream capture. Later calls on the capturing stream return 901, and so does the end of the
+// capture; these are the visible errors. The call that broke it returned another code from 900 to 908. It may have done
+// so on another thread, because a capture in global mode forbids unsafe calls on all threads.
 #pragma once
 
 #include <map>
@@ -14,11 +14,11 @@ inline constexpr std::uint32_t kCaptureInvalidated = 901;
 
 class BrokenCaptures {
  public:
-  // Errors by serial; they must outlive this.
+  // `errors` must be sorted by serial and outlive this object.
   explicit BrokenCaptures(const std::vector<const session::FailedCall*>& errors);
 
-  // The first call that broke the capture that `error` is about, or, if none is known, the first that found it broken;
-  // `error` itself if it is about no capture.
+  // Returns the first call that broke the capture that `error` is about. If none is known, returns the first that found
+  // it broken. Returns `error` itself if it is not about a capture.
   const session::FailedCall* cause(const session::FailedCall* error) const;
 
  private:

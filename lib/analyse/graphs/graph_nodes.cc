@@ -24,7 +24,7 @@ namespace graph_node = wire::graph_node;
 constexpr std::uint32_t kNoError = 0, kAssert = 710;
 
 // For each node, whether it contains others: the nodes of a child graph, or of the known bodies of a conditional node.
-// An empty body counts as not known.
+// An empty body counts as unknown.
 std::vector<bool> nodes_that_hold_others(const Graph& graph) {
   std::vector<bool> holders(graph.nodes.size());
   for (const GraphNode& node : graph.nodes) {
@@ -33,7 +33,7 @@ std::vector<bool> nodes_that_hold_others(const Graph& graph) {
   return holders;
 }
 
-// A conditional node whose bodies are not known represents all nodes in them.
+// A conditional node with unknown bodies stands for all nodes in them.
 bool can_raise(const GraphNode& node, bool holds_others, std::uint32_t code) {
   if (node.type == graph_node::kConditional) return !holds_others;
   return node.type == graph_node::kKernel || (graph_node::is_marked(node.type) && !only_kernels_raise(code));
@@ -48,18 +48,18 @@ bool checks_data(const GraphNode& node, const ProcessRecord& record) {
   return kernel != nullptr && wire::checks_its_data(*kernel);
 }
 
-// Nodes that got their parameters at one line; the first represents them.
+// Nodes that received their parameters at one line; the first represents them.
 struct Group {
-  std::uint32_t first = 0, size = 0;  // index of a node
+  std::uint32_t first = 0, size = 0;  // first: the node's index
   std::uint32_t changed = 0;
   bool checks_data = false, runs_kernel = false, made_apart = false, alike = true, same_shape = true;
 };
 
-// `launch`: of the graph.
+// `launch`: the launch of the graph.
 std::vector<Group> groups_of(const std::vector<std::uint32_t>& nodes, const Graph& graph,
                              const session::Operation& launch, const ProcessRecord& record, std::uint32_t code) {
   std::vector<Group> groups;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> by_line;  // of a node without one, by kernel
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> by_line;  // nodes without a site are grouped by kernel
   for (const std::uint32_t index : nodes) {
     const GraphNode& node = graph.nodes[index];
     const std::uint32_t changed = session::changed_at(record, launch, index);
@@ -77,7 +77,7 @@ std::vector<Group> groups_of(const std::vector<std::uint32_t>& nodes, const Grap
     group.same_shape &= node.grid == first.grid && node.block == first.block && node.shared_bytes == first.shared_bytes;
   }
   std::stable_partition(groups.begin(), groups.end(), [](const Group& group) { return group.checks_data; });
-  // Copies and memsets wait for nothing: they are the least likely not to end.
+  // Copies and memsets wait for nothing, so they are the least likely to hang.
   if (code == kNoError) {
     std::stable_partition(groups.begin(), groups.end(), [](const Group& group) { return group.runs_kernel; });
   }
@@ -105,10 +105,10 @@ Candidate candidate_of(const Candidate& launch, const Group& group, const Graph&
 }
 
 struct Nodes {
-  const Graph* graph = nullptr;  // null: not known
+  const Graph* graph = nullptr;  // null if unknown
   std::vector<std::uint32_t> able;
   std::vector<Group> groups;
-  bool watched = false;  // `able` are those that had begun and not finished
+  bool watched = false;  // `able` are the nodes that had begun and not finished
 };
 
 Nodes nodes_of(const session::Operation& operation, const ProcessRecord& record, std::uint32_t code) {
@@ -134,7 +134,7 @@ bool are_alike(const Graph& a, const ProcessRecord& of_a, const Graph& b, const 
                     });
 }
 
-// A failure that a rerun saw at another call of the line than the first run may have: one line may launch any graph.
+// Compares launches with one that a rerun saw fail at another call of the same line. One line may launch any graph.
 class LaunchedAgain {
  public:
   explicit LaunchedAgain(const Failure& failure)
@@ -144,7 +144,7 @@ class LaunchedAgain {
         keys_here_(here_),
         keys_there_(there_) {}
 
-  // Whether that launched the same: nodes that were made and changed at the same lines.
+  // Returns whether `launch` runs the same graph, with nodes that were created and changed at the same lines.
   bool is(const session::Operation& launch) {
     const auto [known, is_new] = known_.try_emplace({launch.graph, launch.graph_changed});
     if (is_new) known->second = look(launch);
@@ -173,14 +173,14 @@ class LaunchedAgain {
   std::map<std::pair<std::uint32_t, std::uint32_t>, bool> known_;
 };
 
-// Keeps only the nodes that were running when the launch failed, if a rerun has watched them. A rerun's graph must be
-// the same as the first run's: nodes are known by their number.
+// Keeps only the nodes that were running when the launch failed, if a rerun watched them. Nodes are matched by their
+// number, so the rerun's graph must equal the first run's.
 void leave_those_under_way(Nodes& nodes, const session::Operation& first_launch, const Failure& failure) {
   const auto& launch = failure.again == nullptr ? first_launch : *failure.again;
   const ProcessRecord& record = failure.process->record;
   const ProcessRecord& there = failure.again == nullptr ? record : failure.again_process->record;
   const Graph* graph = session::by_id(there.graphs, launch.graph);
-  const std::size_t first = launch.graph_words;  // counted from 1
+  const std::size_t first = launch.graph_words;  // from 1
   if ((launch.flags & wire::operation::kAlone) == 0 || first == 0 || graph == nullptr || !graph->whole ||
       first - 1 + graph->nodes.size() > there.graph_words.size() || !are_alike(*nodes.graph, record, *graph, there)) {
     return;
@@ -196,7 +196,7 @@ void leave_those_under_way(Nodes& nodes, const session::Operation& first_launch,
   nodes.watched = true;
 }
 
-// For one launch that is known to have failed.
+// Names the node in the single launch that is known to have failed.
 void name_in_one(Failure& failure, const Nodes& nodes) {
   const Candidate launch = failure.candidates.front();
   failure.candidates.clear();
@@ -270,7 +270,7 @@ void name_graph_nodes(Failure& failure) {
   }
   for (Candidate& candidate : failure.candidates) {
     Nodes nodes = nodes_in(*candidate.operation);
-    // Launches of one line; a rerun watched one of them.
+    // Several launches come from one line, and a rerun watched one of them.
     if (nodes.graph != nullptr && failure.again != nullptr) leave_those_under_way(nodes, *candidate.operation, failure);
     const bool untold = (candidate.operation->graph_flags & wire::operation::kGraphUntold) != 0;
     if (nodes.groups.size() != 1 || untold) continue;

@@ -5,14 +5,14 @@
 
 namespace cudadiag::analyse {
 
-// The last step: goes from the launches of graphs among the candidates to the nodes that can have raised the error, as
-// far as the recording says what the graphs consist of.
+// The last step: replaces graph launches among the candidates by the nodes that can have raised the error, as far as
+// the contents of the graphs are recorded.
 void name_graph_nodes(Failure& failure);
 
-// Whether it has conditional nodes whose bodies are not known: any kernel may be in them.
+// Returns whether the graph has conditional nodes with unknown bodies, which may contain any kernel.
 bool hides_nodes(const session::Graph& graph);
 
-// Whether the operation launches a graph one of whose kernels, as far as they are known, checks the program's data.
+// Returns whether the operation launches a graph with a kernel that is known to check the program's data.
 bool launches_checking_kernel(const session::Operation& operation, const session::ProcessRecord& record);
 
 }  // namespace cudadiag::analyse

@@ -8,8 +8,8 @@ namespace {
 namespace graph_node = wire::graph_node;
 using session::Graph;
 
-// A node that holds a child graph begins as one point and ends as another; all other nodes are one. What follows such
-// a node follows its end, and its own nodes lie between the two.
+// A node that contains a child graph has a point for its beginning and one for its end; every other node has one point.
+// A node's successors follow its end, and its child nodes are between the two.
 class Points {
  public:
   Points(const Graph& graph, std::span<const std::uint32_t> finished)
@@ -61,7 +61,7 @@ class Points {
   std::span<const std::uint32_t> finished_;
   std::size_t size_;
   std::vector<std::vector<std::size_t>> next_;
-  std::vector<std::uint32_t> pending_;  // points that it follows and that are not done
+  std::vector<std::uint32_t> pending_;  // number of unfinished points that each follows
 };
 
 }  // namespace

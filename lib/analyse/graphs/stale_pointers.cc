@@ -47,7 +47,7 @@ const Allocation* alive_at(const ProcessRecord& record, std::uint64_t address, s
   return found == record.allocations.end() ? nullptr : &*found;
 }
 
-// All that the pointer led to was memory of somebody's when the graph was launched: using it raises no error.
+// If live allocations cover everything that the pointer refers to, using it raises no error.
 bool is_covered(const ProcessRecord& record, const StalePointer& stale, const Allocation& freed,
                 const Operation& launch) {
   const Allocation* now = alive_at(record, stale.address, launch.ticks);
@@ -62,7 +62,7 @@ std::string sentence(const ProcessRecord& record, const StalePointer& stale, con
                      alive_at(record, stale.address, launch.ticks) != nullptr ? ", and handed out again since" : "");
 }
 
-// Its launch is the first candidate. Only if all candidates are of that launch are its other nodes among them.
+// The node's launch is the first candidate. The launch's other nodes remain only if all candidates are of this launch.
 void put_first(Candidate node, std::vector<Candidate>& candidates, bool of_one_launch) {
   node.process_ordinal = candidates.front().process_ordinal;
   std::erase_if(candidates, [&](const Candidate& other) {
@@ -71,7 +71,7 @@ void put_first(Candidate node, std::vector<Candidate>& candidates, bool of_one_l
   candidates.insert(candidates.begin(), std::move(node));
 }
 
-// The freed memory that the launch can have failed for; null: there is none.
+// Returns the freed memory that the launch may have failed because of; null if there is none.
 const Allocation* missed_by(const ProcessRecord& record, const StalePointer& stale, const Operation& launch) {
   const bool may_be_leftover =
       stale.in_structure && (launch.replay < 2 || (launch.graph_flags & wire::operation::kGraphRepointed) != 0);
@@ -89,7 +89,7 @@ void blame(Failure& failure, const StalePointer& stale) {
   const ProcessRecord& record = failure.process->record;
   const Operation& launch = *failure.candidates.front().operation;
   Candidate node = candidate_of(record, launch, stale);
-  // A node that was seen not to end is a better answer than one that points amiss.
+  // A node that was seen not to finish is better evidence than a stale pointer.
   const bool one = have_one_launch(failure);
   const bool seen = failure.kind == Kind::graph_node && one;
   if (seen && failure.candidates.front().node != node.node) return;
@@ -100,7 +100,7 @@ void blame(Failure& failure, const StalePointer& stale) {
   failure.because.add(sentence(record, stale, launch, *freed_before(record, stale, launch)));
 }
 
-// The recorder notes a pointer at the first launch after the memory was freed; a later launch may have failed.
+// The recorder notes a pointer at the first launch after the memory was freed, but a later launch may have failed.
 void blame_earlier_pointer(Failure& failure) {
   const ProcessRecord& record = failure.process->record;
   const Operation& launch = *failure.candidates.front().operation;
@@ -158,7 +158,7 @@ const StalePointer* stale_pointer_of(const ProcessRecord& record, const Operatio
 void blame_stale_pointer(Failure& failure) {
   if (failure.code != 700 || failure.stale != nullptr || failure.candidates.empty()) return;
   const bool one = have_one_launch(failure);
-  // A rerun that named the line of several calls knows better.
+  // A rerun that named the line of several calls has better evidence.
   if (!one && failure.again != nullptr) return;
   const StalePointer* stale = stale_pointer_of(failure.process->record, *failure.candidates.front().operation);
   if (stale != nullptr) {

@@ -1,4 +1,4 @@
-// Graphs that were launched though memory that they point to had been freed, as the recorder noticed at the launch.
+// Graphs that were launched after memory that they point to had been freed, as the recorder noticed at the launch.
 #pragma once
 
 #include <optional>
@@ -7,23 +7,23 @@
 
 namespace cudadiag::analyse {
 
-// The first such launch of a process in which nothing failed: suspected, because it is not known whether the node used
-// its pointer.
+// Returns the first such launch of a process in which nothing failed. It is only suspected, because it is unknown
+// whether the node used its pointer.
 std::optional<Failure> stale_replay(const session::Process& process);
 
-// The pointer that makes this launch likely to have failed with an illegal address; null: there is none. The memory was
-// freed since the graph was made or launched last, and is not all somebody's again.
+// Returns the pointer that makes this launch likely to have failed with an illegal address; null if there is none. The
+// memory was freed since the graph was made or last launched, and live allocations do not cover all of it again.
 //
-// No data flow shows that the kernel used the pointer. A parameter of eight bytes is enough all the same, because it is
-// a pointer, and the error comes at the first launch that can meet it. A word of a structure may be a leftover of an
-// earlier call. It counts only if the graph had been launched with the same parameters while the memory lived. A
-// leftover would have to point to just the memory that was freed between the last launch that went well and this one.
+// No data flow shows that the kernel used the pointer. An eight-byte parameter is nevertheless enough, because it is a
+// pointer, and the error comes at the first launch that can encounter it. A word in a structure may be left over from
+// an earlier call. It counts only if the graph was launched with the same parameters while the memory was live. A
+// leftover would have to point to exactly the memory that was freed between the last successful launch and this one.
 const session::StalePointer* stale_pointer_of(const session::ProcessRecord& record, const session::Operation& launch);
 
-// If the likeliest candidate is such a launch: blames its node, and names the memory that it pointed to.
+// If the likeliest candidate is such a launch, blames its node and names the memory that it pointed to.
 void blame_stale_pointer(Failure& failure);
 
-// Leaves the launch in the place of its node: better evidence than the pointer says which operation failed.
+// Replaces the node by its launch: there is better evidence than the pointer for which operation failed.
 void forget_stale_pointer(Failure& failure);
 
 }  // namespace cudadiag::analyse

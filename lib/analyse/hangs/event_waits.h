@@ -1,8 +1,8 @@
-// The conclusions from events between streams about which operations can have started. A stream that waits for an event
-// cannot run later work before the stream that recorded the event has got there.
+// Which operations can have started, according to events between streams. A stream that waits for an event cannot run
+// later work before the recording stream has reached that event.
 //
-// The default stream's implicit waits for other streams are left out: which streams take part depends on flags that
-// are not recorded.
+// The default stream's implicit waits for other streams are left out, because they depend on flags that are not
+// recorded.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace cudadiag::analyse {
 struct StreamStart {
   static constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t blocked_after = kNever;  // nothing after this ordinal can have started
-  std::uint32_t unsure_after = kNever;   // work after this ordinal waits for something that may not have finished
+  std::uint32_t unsure_after = kNever;   // work after this ordinal waits for something that may be unfinished
 };
 
-// One per stream; `windows` are those of `histories`, one each.
+// Returns one entry per stream; `windows` has one entry per history.
 std::vector<StreamStart> stream_starts(const std::vector<StreamHistory>& histories, const std::vector<Window>& windows,
                                        const EventLog& events);
 

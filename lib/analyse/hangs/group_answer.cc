@@ -17,17 +17,17 @@ using Call = RankState::Call;
 struct Member {
   std::size_t state = 0;
   const session::Communicator* communicator = nullptr;
-  std::uint32_t index = 0;  // of it, in its process
+  std::uint32_t index = 0;  // of the communicator, in its process
 };
 using Members = std::map<std::int32_t, Member>;  // by rank in the group
 
-// A call that some rank waits in.
+// A call in which some rank waits.
 struct Waiting {
   std::size_t state = 0, call = 0;
-  const std::vector<std::size_t>* blockers = nullptr;  // states that have not come to it
+  const std::vector<std::size_t>* blockers = nullptr;  // states that have not reached it
 };
 
-// The same for all calls that meet: the group's hash; of a message who sends and who receives; its ordinal.
+// Identifies calls that meet: the group's hash; sender and receiver of a message; the ordinal.
 using MeetingKey = std::tuple<std::uint64_t, std::int32_t, std::int32_t, std::uint32_t>;
 
 struct Meeting {
@@ -44,10 +44,10 @@ MeetingKey meeting_of(const session::Communicator& group, const Call& call) {
   return {group.hash, sends ? group.rank : call.peer, sends ? call.peer : group.rank, call.ordinal};
 }
 
-// The point at which ranks stop calling from the same lines. Occasional differences are intended.
+// Finds where ranks stop calling from the same lines. Occasional differences are intentional.
 class LineHistory {
  public:
-  // Meetings of a group in their order; of each all calls with the first of them.
+  // Call it for the meetings of a group in order, comparing each call with the first one of its meeting.
   bool part(const Meeting& meeting, const Call& a, const Call& b) {
     if (is_message(a) || a.line == 0 || b.line == 0) return false;
     const std::uint64_t hash = std::get<0>(meeting.key);
@@ -72,7 +72,7 @@ class Job {
     for (std::size_t state = 0; state < states.size(); ++state) {
       const auto& communicators = states[state].communicators;
       for (std::uint32_t i = 0; i < communicators.size(); ++i) {
-        // The later one of two with one hash.
+        // If two have the same hash, the later one counts.
         if (communicators[i].hash != 0)
           groups_[communicators[i].hash][communicators[i].rank] = {state, &communicators[i], i};
       }
@@ -101,7 +101,7 @@ class Job {
   }
   const Members& members_of(const session::Communicator& group) const { return groups_.at(group.hash); }
 
-  // How many times the other rank has come to such a call, for which `call` is one of `group`.
+  // Returns how often the other rank has reached such a call of `group`; compare it with the ordinal of `call`.
   static std::uint64_t times_come(const session::Communicator& group, const session::Communicator& other,
                                   const Call& call) {
     if (!is_message(call)) return other.collectives;
@@ -110,14 +110,14 @@ class Job {
     return found == calls.end() ? 0 : found->second;
   }
 
-  // Whether the partner's GPU can be in its part of the call: it has called it, and nothing before it is unfinished.
+  // Returns whether the partner's GPU can be in its part of the call: it made the call, and nothing earlier is pending.
   bool has_come(std::size_t state, const Call& call, const Member& partner) const {
     const session::Communicator& group = group_of(state, call);
     return times_come(group, *partner.communicator, call) >= call.ordinal &&
            !queued_.contains({meeting_of(group, call), partner.state});
   }
 
-  // The other ranks that take part in it, as far as they are recorded.
+  // The other ranks that take part in the call, as far as they are recorded.
   std::vector<const Member*> partners(std::size_t state, const Call& call) const {
     const session::Communicator& group = group_of(state, call);
     std::vector<const Member*> found;
@@ -127,7 +127,7 @@ class Job {
     return found;
   }
 
-  // Only the oldest call of a stream that somebody has not come to: those after it have not begun.
+  // Adds only a stream's oldest call that somebody has not reached, because later ones have not begun.
   void add_waiting(std::size_t state, const std::vector<std::size_t>& stream) {
     for (const std::size_t index : stream) {
       const Call& call = states_[state].calls[index];
@@ -143,7 +143,7 @@ class Job {
     }
   }
 
-  // States that have not come to it: the same for all ranks that wait in a collective.
+  // Returns the states that have not reached the call; they are the same for all ranks that wait in a collective.
   const std::vector<std::size_t>& blockers_of(std::size_t state, const Call& call) {
     const std::pair key(meeting_of(group_of(state, call), call), call.function == Function::receive);
     const auto [found, is_new] = blockers_.try_emplace(key);
@@ -155,7 +155,7 @@ class Job {
     return found->second;
   }
 
-  // The call of that member which meets this one; null: it has not come, or its record is lost.
+  // Returns the member's call that meets this one; nullopt if it has not made it, or its record is lost.
   std::optional<std::size_t> counterpart(const session::Communicator& group, const Member& member,
                                          const Call& call) const {
     const RankState& state = states_[member.state];
@@ -212,7 +212,7 @@ class Job {
     return a.peer != b.peer ? Difference::root : Difference::none;
   }
 
-  // All recorded calls of groups that somebody waits in, those that meet side by side.
+  // All recorded calls of groups in which somebody waits; calls that meet are adjacent.
   std::vector<Meeting> meetings() const {
     std::set<std::uint64_t> wanted;
     for (const auto* all : {&waiting_, &met_}) {
@@ -232,7 +232,7 @@ class Job {
 
   const Call& call_of(const Meeting& meeting) const { return states_[meeting.state].calls[meeting.call]; }
 
-  // The first call that the ranks make differently.
+  // Finds the first call that the ranks make differently.
   std::optional<GroupAnswer> find_mismatch() const {
     const std::vector<Meeting> all = meetings();
     const Meeting* first = nullptr;
@@ -255,9 +255,9 @@ class Job {
     return answer;
   }
 
-  // ---- who has not come
+  // ---- ranks that have not reached the call
 
-  // The earliest call that waits for a rank which does not wait itself.
+  // Finds the earliest call that waits for a rank that is not waiting itself.
   std::optional<GroupAnswer> find_absence() const {
     const Waiting* first = nullptr;
     for (const Waiting& waiting : waiting_) {
@@ -295,7 +295,7 @@ class Job {
     return answer;
   }
 
-  // All have come: the earliest call that is unfinished on all of them.
+  // All ranks have reached the call: finds the earliest one that is unfinished on all of them.
   std::optional<GroupAnswer> find_present() const {
     std::map<MeetingKey, std::size_t> ranks_at;
     for (const Waiting& waiting : met_)
@@ -310,18 +310,19 @@ class Job {
     }
     if (first == nullptr) return std::nullopt;
     GroupAnswer answer = answer_at(first->state, first->call);
-    // A rank that is not recorded may be the one that has not come.
+    // A rank that is not recorded may be the missing one.
     answer.kind = answer.unseen.empty() ? GroupAnswer::Kind::present : GroupAnswer::Kind::absence;
     return answer;
   }
 
   std::span<const RankState> states_;
   std::map<std::uint64_t, Members> groups_;              // by hash
-  std::set<std::pair<MeetingKey, std::size_t>> queued_;  // calls that have not begun, with the states that made them
-  std::map<std::pair<MeetingKey, bool>, std::vector<std::size_t>> blockers_;  // by meeting; of its receiver or not
+  std::set<std::pair<MeetingKey, std::size_t>> queued_;  // calls that have not begun, and the states that made them
+  std::map<std::pair<MeetingKey, bool>, std::vector<std::size_t>>
+      blockers_;  // by meeting, and whether the call receives
   std::vector<Waiting> waiting_;
-  std::vector<std::optional<std::size_t>> first_wait_;  // by state: the first of its entries in `waiting_`
-  std::vector<Waiting> met_;                            // unfinished calls that all have come to
+  std::vector<std::optional<std::size_t>> first_wait_;  // by meeting, and whether it receives
+  std::vector<Waiting> met_;                            // unfinished calls that all ranks have reached
 };
 
 }  // namespace

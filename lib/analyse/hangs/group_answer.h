@@ -1,5 +1,5 @@
-// Why a job stands still, by the communicators of NCCL: which rank has not come to which call of which group, which
-// ranks call it differently, or which ranks wait for each other in a circle.
+// Why a job hangs, by NCCL's communicators: which rank has not reached which call of which group, which ranks call it
+// differently, or which ranks wait for each other in a circle.
 #pragma once
 
 #include <cstddef>
@@ -15,21 +15,21 @@ namespace cudadiag::analyse {
 
 struct GroupAnswer {
   enum class Kind {
-    absence,   // some ranks have not come to the call
+    absence,   // some ranks have not reached the call
     mismatch,  // the ranks call it differently
     circle,    // each rank waits for the next one in `circle`
-    present,   // all have come, alike, and it does not end
+    present,   // all have made the same call, and it does not finish
   };
-  // `line`: they had called all earlier ones, as far as these are recorded, from one line each.
+  // `line`: each rank called from another line, although they called all earlier recorded ones from the same lines.
   enum class Difference { none, function, count, type, root, line };
 
   // A rank at the call in question.
   struct Rank {
-    std::size_t state = 0;            // index among those that were compared
+    std::size_t state = 0;            // index into the compared states
     std::int32_t rank = 0;            // in the group
-    std::optional<std::size_t> call;  // index in RankState::calls; nothing: it has not come, or its record is lost
+    std::optional<std::size_t> call;  // index in RankState::calls; nullopt if it has not come, or its record is lost
     bool has_come = false;
-    std::optional<std::size_t> waits_in;  // of one that has not come: the call in which it waits itself
+    std::optional<std::size_t> waits_in;  // for a rank that has not come: the call in which it waits itself
   };
 
   struct Wait {
@@ -39,9 +39,9 @@ struct GroupAnswer {
 
   Kind kind = Kind::present;
   Difference difference = Difference::none;
-  session::Communicator group;       // as one of its ranks has it
-  RankState::Call call;              // as one of them made it: the earliest
-  std::vector<Rank> ranks;           // of the group, or the two ends of a message; by rank
+  session::Communicator group;       // as one of its ranks recorded it
+  RankState::Call call;              // the earliest one that a rank made
+  std::vector<Rank> ranks;           // of the group, or the two ends of a message; sorted by rank
   std::vector<std::int32_t> unseen;  // ranks of the group without a recording
   std::vector<Wait> circle;
 };

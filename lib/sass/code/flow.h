@@ -60,7 +60,7 @@ class Program {
   std::vector<Instruction> code_;
   std::vector<Flow> flow_;
   std::unordered_map<std::uint32_t, std::uint32_t> index_;       // by address
-  std::map<std::uint32_t, std::vector<std::uint32_t>> altered_;  // registers that functions alter, by start of the function
+  std::map<std::uint32_t, std::vector<std::uint32_t>> altered_;  // registers that a function alters, by its start
   std::unordered_map<std::uint32_t, std::vector<Return>> returns_;
   std::size_t work_ = 0;  // steps that connecting has taken so far
 };

@@ -69,7 +69,7 @@ class Calculator {
   };
   Sum added(Values values, std::span<const Condition> conditions);
   Sum added_to_pointer(const Value& pointer, const Form& rest, const Truth* carry);
-  // What predicates add to a sum.
+  // The contribution of predicates to a sum.
   struct Carries {
     bool known = false;
     std::int64_t number = 0;
@@ -111,7 +111,7 @@ class Calculator {
   const ParameterBank bank_;
   const LaunchValues& launch_;
   std::optional<Cut> cut_;
-  // What the current instruction writes; kept apart because its operands may be its results.
+  // The results of the current instruction; kept apart because its operands may be its results.
   std::vector<std::pair<Slot, Value>> values_;
   std::vector<std::pair<Slot, Truth>> truths_;
 };
