@@ -1,4 +1,4 @@
-// Calls whose error their thread asked for only after it had continued its work. cudaGetLastError then returns the
+// Calls whose thread asked for their error only after it had continued its work. cudaGetLastError then returns the
 // error at an innocent place, such as after a launch, which gets the blame.
 #pragma once
 
@@ -15,8 +15,8 @@ class LateErrorChecks {
   // Errors by serial; they must outlive this.
   LateErrorChecks(const std::vector<const session::FailedCall*>& errors, const SameCall& same);
 
-  // The first call that failed so at its place since the thread had asked before, of `error` that did or that handed
-  // its error on; null: it has nothing to do with such a one.
+  // Returns the first call that failed at its place since the thread had last asked. `error` is such a failure, or a
+  // call that returned its error later. Returns null if `error` is neither.
   const session::FailedCall* cause(const session::FailedCall* error) const;
 
  private:

@@ -1,4 +1,4 @@
-// The subjects of notes: stable words for programs that read a report. The recorder's own notes have words as well.
+// The subjects of notes: stable words for programs that read a report. The recorder's own notes have such words too.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace cudadiag::analyse {
 
 enum class NoteCode : std::uint8_t {
-  other,  // of a recorder that knows a word which this program does not
+  other,  // a recorder used a word that this program does not know
   // Functions that the recorder had to leave out.
   arguments_not_read,
   core_dump_off,
@@ -44,7 +44,7 @@ enum class NoteCode : std::uint8_t {
   sites_dropped,
   streams_dropped,
   // How a run continued and ended.
-  cut_off,  // at work, since another process had ended
+  cut_off,  // while working, because another process had ended
   error_handled,
   killed_at_work,
   launcher,
@@ -53,7 +53,7 @@ enum class NoteCode : std::uint8_t {
   ranks_part,
   unfinished,
   unrelated_end,
-  // Facts besides the findings.
+  // Other facts.
   assertion_printed,
   checks_ended,
   cuda_after_fork,
@@ -77,7 +77,7 @@ enum class NoteCode : std::uint8_t {
 
 // "error-handled"
 std::string_view word(NoteCode code);
-// NoteCode::other: no code has this word.
+// Returns NoteCode::other if no code has this word.
 NoteCode note_code(std::string_view word);
 
 // CUPTI was not available.

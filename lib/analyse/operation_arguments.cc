@@ -21,7 +21,7 @@ T number_at(const std::string& bytes, std::size_t at) {
   return value;
 }
 
-// The size of a parameter leaves several types; integers are the commonest.
+// Several types have the size of the parameter; integers are the commonest.
 std::string value_of(const std::string& bytes) {
   switch (bytes.size()) {
     case 1:
@@ -40,7 +40,7 @@ std::string value_of(const std::string& bytes) {
   }
 }
 
-// Null, or an address at which 64-bit programs have their memory.
+// Returns whether the word is null, or an address at which 64-bit programs have their memory.
 bool looks_like_address(std::uint64_t word) { return word == 0 || (word >> 32 != 0 && word >> 47 == 0); }
 
 const session::Context* context_at(const ProcessRecord& record, std::uint32_t index) {
@@ -81,15 +81,15 @@ class Reader {
     found_.push_back(std::move(plain));
   }
 
-  // A host address may be anybody's again once it is no longer pinned.
+  // Once host memory is no longer pinned, anybody may own its address.
   void add_address(const char* name, std::uint64_t address, std::uint64_t bytes) {
     Whereabouts where = map_.find(address);
     if (where.state == State::freed && where.allocation->kind >= wire::allocation::Kind::pinned) where = {};
     add(name, address, bytes, where);
   }
 
-  // A call is refused for what is not known here, too: only what lies in memory that the record knows proves anything.
-  // `of_host`: the call takes it for the host's, whose addresses are handed out unseen.
+  // A call may be refused for reasons unknown here, so only an address in recorded memory proves anything. `of_host`:
+  // the call expects a host address, and allocations of host memory are not seen.
   void add_refused_address(const char* name, std::uint64_t address, std::uint64_t bytes, bool of_host) {
     Whereabouts where = map_.find(address);
     const bool known = where.state == State::live || (where.state == State::freed && !of_host);
@@ -106,7 +106,7 @@ class Reader {
     found_.push_back({name, "", address, bytes == 0 ? std::optional<std::uint64_t>() : bytes, where, false});
   }
 
-  // Access to memory that is stream-ordered, mapped or another process's is granted for each piece, and not recorded.
+  // Access to stream-ordered or mapped memory, or to another process's, is granted piece by piece and not recorded.
   bool is_out_of_reach(const Whereabouts& where) const {
     if (runs_in_ == nullptr || where.state != State::live || where.allocation->kind != wire::allocation::Kind::device) {
       return false;
@@ -118,11 +118,11 @@ class Reader {
 
   const ProcessRecord& record_;
   AllocationMap map_;
-  const session::Context* runs_in_;  // null: not known
+  const session::Context* runs_in_;  // null if unknown
   std::vector<OperationArgument> found_;
 };
 
-// The parameters of a kernel; null: they were not kept.
+// Returns the parameters of a kernel; null if they were not kept.
 const session::Arguments* kept_arguments(const ProcessRecord& record, const Operation& operation) {
   const auto found =
       std::find_if(record.arguments.begin(), record.arguments.end(), [&](const session::Arguments& arguments) {
@@ -131,7 +131,7 @@ const session::Arguments* kept_arguments(const ProcessRecord& record, const Oper
   return found == record.arguments.end() ? nullptr : &*found;
 }
 
-// The memory that the node of a graph points to.
+// The memory that the graph's node points to.
 OperationArgument stale_argument(const Failure& failure) {
   const session::StalePointer& stale = *failure.stale;
   const session::GraphNode* node = failure.candidates.front().node;
@@ -149,7 +149,7 @@ OperationArgument stale_argument(const Failure& failure) {
           false};
 }
 
-// A freed piece that was handed out again, unseen, is not free.
+// A freed piece may have been handed out again unseen, so it does not count as freed.
 OperationArguments refused_arguments(const Failure& failure) {
   constexpr std::uint32_t kInvalidValue = 1;
   OperationArguments found;
@@ -183,7 +183,7 @@ bool goes_to_host(const session::FailedCall& copy) {
 bool comes_from_host(const session::FailedCall& copy) { return copy.call.starts_with("cuMemcpyHto"); }
 
 bool is_given_freed_memory(const ProcessRecord& record, const Operation& operation, const AllocationMap& map) {
-  constexpr std::size_t kSmallStructure = 64;  // bytes; it has no list that is not full
+  constexpr std::size_t kSmallStructure = 64;  // bytes; a structure this small has no list with unused entries
   const auto is_freed = [&](std::uint64_t address) {
     const Whereabouts where = map.find(address);
     return where.state == State::freed && where.allocation->kind < wire::allocation::Kind::pinned;

@@ -18,12 +18,12 @@ class Reasons {
   Reasons(std::string_view first) : Reasons(std::string(first)) {}  // NOLINT
 
   void add(std::string clause) { clauses_.push_back(std::move(clause)); }
-  // To the clause that was added last.
+  // Appends to the clause that was added last.
   void append(std::string_view text) {
     if (clauses_.empty()) clauses_.emplace_back();
     clauses_.back() += text;
   }
-  // To the first one.
+  // Prepends to the first clause.
   void prepend(const std::string& text) {
     if (clauses_.empty()) clauses_.emplace_back();
     clauses_.front().insert(0, text);
@@ -32,7 +32,7 @@ class Reasons {
   const std::vector<std::string>& clauses() const { return clauses_; }
   bool empty() const { return clauses_.empty(); }
   std::string text() const { return joined(0); }
-  // The clauses that were added to those of `before`; all of them if they do not begin as `before` does.
+  // Returns the clauses added since `before`; all of them if they do not begin with those of `before`.
   std::string text_since(const Reasons& before) const {
     const auto& old = before.clauses_;
     const bool grew = old.size() <= clauses_.size() && std::equal(old.begin(), old.end(), clauses_.begin());

@@ -9,8 +9,8 @@ namespace {
 using session::Operation;
 using session::ProcessRecord;
 
-// The newest records of one thread are consecutive down to the horizon. A ring that a later thread took over counts
-// from 1 again: there the ticks jump, and what the earlier thread wrote before is lost.
+// The newest records of one thread are consecutive down to the horizon. A ring that another thread took over counts
+// from 1 again. The ticks jump there, and what the earlier thread wrote is lost.
 std::uint64_t thread_complete_since(std::vector<const Operation*>& records, std::uint64_t published) {
   constexpr auto kNothing = std::numeric_limits<std::uint64_t>::max();
   if (records.empty()) return published == 0 ? 0 : kNothing;

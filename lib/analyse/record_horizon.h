@@ -1,5 +1,5 @@
-// How much of a process's history its rings still hold. A ring keeps a thread's latest records; what is older
-// and was not kept as unfinished is gone, and no conclusion may rest on its absence.
+// How much of a process's history its rings still contain. A ring keeps a thread's latest records. Older ones that were
+// not kept as unfinished are gone, and no conclusion may depend on their absence.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,23 @@
 
 namespace cudadiag::analyse {
 
-// From this tick on no record of any thread is missing; 0 if none is missing, the highest number if even newest ones
-// are missing.
+// No record of any thread is missing from this tick on. Returns 0 if none is missing at all, and the highest number if
+// even the newest ones are.
 std::uint64_t complete_since(const session::ProcessRecord& record);
-// The same of each thread alone, by index.
+// The same for each thread alone, by index.
 std::vector<std::uint64_t> threads_complete_since(const session::ProcessRecord& record);
 
-// Counts a process's stream operations in the order in which it issued them, captured ones included.
+// Counts a process's stream operations in the order in which it issued them, including captured ones.
 class IssueOrder {
  public:
   explicit IssueOrder(const session::ProcessRecord& record);
-  // How many the process had issued up to and including this one; nothing if lost records leave that open.
+  // The number of operations issued up to and including this one; nullopt if lost records make that unknown.
   std::optional<std::uint64_t> ordinal(const session::Operation& operation) const;
 
  private:
-  std::vector<std::uint64_t> ticks_;  // of the visible ones, ascending
+  std::vector<std::uint64_t> ticks_;  // of the recorded ones, ascending
   std::uint64_t complete_since_;
-  std::uint64_t lost_ = 0;  // issued before the horizon, by the sites' counts
+  std::uint64_t lost_ = 0;  // number issued before the horizon, from the sites' counts
   bool countable_ = false;
 };
 

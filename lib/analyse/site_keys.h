@@ -1,4 +1,4 @@
-// The sites of a recorded process as other runs have them too (wire/rerun/site_key.h).
+// Identifies the sites of a recorded process across runs (wire/rerun/site_key.h).
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@ namespace cudadiag::analyse {
 
 class SiteKeys {
  public:
-  // `record` must outlive this.
+  // `record` must outlive this object.
   explicit SiteKeys(const session::ProcessRecord& record);
 
-  // 0 for a site that is not known.
+  // Returns 0 for an unknown site.
   wire::site_key::Key of_site(std::uint32_t site) const;
-  // Without the native stack: of a site inside the Python hook, which has none (lib/record/python_hook.h).
+  // Ignores the native stack, as for a site inside the Python hook, which has none (lib/record/python_hook.h).
   wire::site_key::Key of_hooked_site(std::uint32_t site) const;
-  // The key of the program's own lines on the way to this kernel, whatever libraries are between them. 0: there are
-  // none, or not all of them are known.
+  // The key of the program's own lines on the way to this kernel, ignoring libraries between them. Returns 0 if there
+  // are none, or some are unknown.
   wire::site_key::Key of_own_lines(std::uint32_t site) const;
-  // The key of the innermost of the program's own frames, Python or native, wherever its files are and whatever called
-  // it. 0: it has none, or it is not known which.
+  // The key of the program's innermost own frame, Python or native, wherever its files are and whatever called it.
+  // Returns 0 if there is none or it is unknown.
   wire::site_key::Key of_innermost(std::uint32_t site) const;
-  // The key of the kernel that is launched there; 0: none.
+  // The key of the kernel launched there; 0 if there is none.
   wire::site_key::Key of_kernel(std::uint32_t site) const;
 
  private:

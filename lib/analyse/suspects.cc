@@ -31,8 +31,8 @@ Suspect::Call how_it_ended(const Operation& operation, std::uint32_t code) {
   return returned_sticky(operation, code) ? Suspect::Call::refused : Suspect::Call::queued;
 }
 
-// Only a kernel that was waited for can have earned the error that its own call returned while others were running;
-// the driver checks a blocking copy's addresses before it queues it.
+// Only a kernel whose launch blocks can have caused the error that its own call returned while others were running. The
+// driver checks a blocking copy's addresses before it queues the copy.
 bool waited_for_itself(const Operation& operation) {
   return operation.flags & wire::operation::kBlocking && runs_kernels(operation.kind);
 }

@@ -11,7 +11,7 @@
 
 namespace cudadiag::analyse {
 
-// Exceptions that only an instruction of a kernel can raise; copies and memsets end in 700, 719 or hardware errors.
+// Exceptions that only a kernel's instruction can raise; copies and memsets end in 700, 719 or hardware errors.
 bool only_kernels_raise(std::uint32_t code);
 
 struct Suspect {
@@ -21,15 +21,15 @@ struct Suspect {
   const session::Operation* operation = nullptr;
   const StreamHistory* history = nullptr;
   Call call = Call::queued;
-  bool first = false;          // of its stream's window
-  std::uint32_t before = 0;    // operations between it and the last finished one
-  bool start_unsure = false;   // waits for another stream that may not have got there
-  bool other_context = false;  // than the one in which the error was returned
-  bool checks_data = false;    // of an assert: its kernel's name is that of one that checks the program's data
-  bool uses_freed = false;     // of an illegal address: a node of its graph points to memory that was freed
+  bool first = false;          // in its stream's window
+  std::uint32_t before = 0;    // number of operations between it and the last finished one
+  bool start_unsure = false;   // waits for another stream that may not have reached that point
+  bool other_context = false;  // not the context in which the error was returned
+  bool checks_data = false;    // for an assert: its kernel's name shows that it checks the program's data
+  bool uses_freed = false;     // for an illegal address: a node of its graph points to freed memory
 };
 
-// The operations that can have been running on one stream, refused calls included.
+// The operations that can have been running on one stream, including refused calls.
 std::vector<Suspect> suspects_of(const StreamHistory& history, const Window& window, std::uint32_t code);
 
 // Each drops what it can exclude, unless nothing would be left.
@@ -37,11 +37,11 @@ void drop_refused(std::vector<Suspect>& suspects);
 void drop_not_started(std::vector<Suspect>& suspects, const std::vector<StreamStart>& starts);
 void drop_kinds_that_cannot_raise(std::vector<Suspect>& suspects, std::uint32_t code);
 
-// After an assert, kernels that check their data come first, and graphs with such kernels.
+// After an assert, kernels that check their data, and graphs with such kernels, come first.
 void prefer_checking_kernels(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code);
 
-// After an illegal address, launches of graphs come first that point to memory which was freed since their previous
-// launch, unless another suspect was given freed memory, too.
+// After an illegal address, graph launches come first if they point to memory that was freed since their previous
+// launch. They do not if another suspect also received freed memory.
 void prefer_stale_graphs(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code);
 void order_by_likelihood(std::vector<Suspect>& suspects);
 

@@ -318,8 +318,7 @@ class Job {
   std::span<const RankState> states_;
   std::map<std::uint64_t, Members> groups_;              // by hash
   std::set<std::pair<MeetingKey, std::size_t>> queued_;  // calls that have not begun, and the states that made them
-  std::map<std::pair<MeetingKey, bool>, std::vector<std::size_t>>
-      blockers_;  // by meeting, and whether the call receives
+  std::map<std::pair<MeetingKey, bool>, std::vector<std::size_t>> blockers_;  // by meeting and direction
   std::vector<Waiting> waiting_;
   std::vector<std::optional<std::size_t>> first_wait_;  // by meeting, and whether it receives
   std::vector<Waiting> met_;                            // unfinished calls that all ranks have reached

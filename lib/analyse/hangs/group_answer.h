@@ -46,8 +46,8 @@ struct GroupAnswer {
   std::vector<Wait> circle;
 };
 
-// Nothing: no rank waits in a call that others have not come to, or the communicators are not known in full.
-// `hangs`: somebody found that the job hangs; else only what was waited in for long counts.
+// Returns nullopt if no rank waits in a call that others have not reached, or if communicators are missing. `hangs`:
+// the job is known to hang; otherwise only calls that have waited for long count.
 std::optional<GroupAnswer> group_answer(std::span<const RankState> ranks, bool hangs);
 
 }  // namespace cudadiag::analyse

@@ -14,15 +14,15 @@ namespace {
 
 using wire::thread::Wait;
 
-// More are not listed.
+// At most this many are listed.
 constexpr std::size_t kMost = 16;
 
-// Its call returns only when the GPU has done something.
+// The thread's call returns only when the GPU has done something.
 bool waits(const WaitingThread& thread) {
   return thread.thread->blocked.site != 0 && thread.thread->blocked.wait != Wait::none;
 }
 
-// The thread that is kept longest; one that waits for this stream before others.
+// Returns the thread that waits longest, but prefers one that waits for this stream.
 const WaitingThread* who_waits(const UnfinishedWork& work, const UnfinishedStream& stream) {
   const WaitingThread* found = nullptr;
   for (const WaitingThread& thread : work.threads) {
@@ -32,7 +32,7 @@ const WaitingThread* who_waits(const UnfinishedWork& work, const UnfinishedStrea
   return found;
 }
 
-// Streams that a thread waits for, if nothing tells which of them is unfinished.
+// The streams that a thread may wait for, if nothing shows which of them is unfinished.
 std::vector<const UnfinishedStream*> possible_streams(const UnfinishedWork& work) {
   std::vector<const UnfinishedStream*> streams;
   if (std::none_of(work.threads.begin(), work.threads.end(), waits)) return streams;
@@ -86,7 +86,7 @@ const StreamWait* wait_at(const UnfinishedStream& stream, const session::Operati
   return found == stream.waits.end() ? nullptr : &*found;
 }
 
-// A stream's remaining work may contain nothing that can block, for example only an event record. One has a candidate.
+// A stream's remaining work may contain nothing that can block, such as a lone event record. One has a candidate.
 const UnfinishedStream& first_to_stand(const std::vector<const UnfinishedStream*>& streams) {
   return **std::find_if(streams.begin(), streams.end(),
                         [](const UnfinishedStream* stream) { return !stream->candidates.empty(); });
@@ -107,8 +107,8 @@ std::optional<Failure> hang_of(const session::Process& process, const std::vecto
   for (const UnfinishedStream* stream : streams) {
     missing += stream->missing;
     operations += stream->candidates.size();
-    // An operation that waits for another process or stream is likelier than one that only takes long; otherwise the
-    // oldest.
+    // An operation that waits for another process or stream is likelier than one that only takes long. Otherwise the
+    // oldest comes first.
     std::vector<const session::Operation*> candidates = stream->candidates;
     std::stable_partition(candidates.begin(), candidates.end(),
                           [&](const auto* operation) { return wait_at(*stream, operation) != nullptr; });
@@ -144,7 +144,7 @@ std::optional<Failure> hang(const session::Process& process, double seconds) {
 
 bool in_collective(const Failure& hang) {
   const session::ProcessRecord& record = hang.process->record;
-  // Without the communicators nothing is known of sends and receives.
+  // Without the communicators, nothing is known of sends and receives.
   const bool knows = !record.communicators.empty();
   const auto is = [&](const Candidate& candidate) {
     return launches_collective(record, *candidate.operation) || (knows && launches_nccl(record, *candidate.operation));

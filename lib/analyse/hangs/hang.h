@@ -1,4 +1,4 @@
-// A process without progress when its run was ended: the operation that the GPU is blocked in, and who waits for it.
+// A process without progress when its run was ended: the operation that blocks the GPU, and who waits for it.
 #pragma once
 
 #include <optional>
@@ -8,19 +8,19 @@
 
 namespace cudadiag::analyse {
 
-// `seconds`: how long there had been no progress. Empty if no work of the process is certainly unfinished.
+// `seconds`: how long there had been no progress. Returns nullopt if no work of the process is certainly unfinished.
 std::optional<Failure> hang(const session::Process& process, double seconds);
 
-// The same of some of its streams, whose operations together are the ones that do not end; the others may work.
-// `waiting`: the thread that waits for them; null: none does.
+// As hang(), for some streams whose operations together do not finish; other streams may progress. `waiting`: the
+// thread that waits for them; null if none does.
 std::optional<Failure> hang_of(const session::Process& process, const std::vector<const UnfinishedStream*>& streams,
                                const WaitingThread* waiting, double seconds);
 
-// Whether all operations that can be running are collectives of several ranks.
+// Returns whether all operations that can be running are collectives of several ranks.
 bool in_collective(const Failure& hang);
 
-// For a process that ended while a thread had waited long for a collective: libraries give up then, and end it. Empty
-// if no thread had.
+// For a process that ended after a thread had waited long for a collective: libraries then give up and end the process.
+// Returns nullopt if no thread had waited so.
 std::optional<Failure> hang_until_end(const session::Process& process);
 
 }  // namespace cudadiag::analyse

@@ -13,7 +13,7 @@ using session::by_id;
 using session::Operation;
 using session::ProcessRecord;
 
-// The kernels that NCCL launched, as far as they are recorded, and which calls each one does.
+// The recorded kernels that NCCL launched, and the calls that each one executes.
 class Kernels {
  public:
   explicit Kernels(const ProcessRecord& record) : record_(record) {
@@ -26,8 +26,8 @@ class Kernels {
     }
   }
 
-  // Null: it was not launched, or its record was overwritten. A call that was recorded before its launch is done by the next
-  // kernel on its stream, whichever thread launches it; another one by the kernel that its thread launched last.
+  // Returns null if the kernel was not launched, or its record was overwritten. A call recorded before its launch
+  // belongs to the next kernel on its stream, on any thread. Another call belongs to its thread's last kernel.
   const Operation* of(const session::Collective& call) const {
     if ((call.flags & wire::collective::kBeforeLaunch) != 0) {
       const auto stream = by_stream_.find(call.stream);
@@ -43,15 +43,15 @@ class Kernels {
     return after == thread->second.begin() ? nullptr : *(after - 1);
   }
 
-  // Whether nothing of NCCL's was launched on its stream since: its kernel was not.
+  // Returns whether NCCL has launched nothing on the call's stream since, so that its kernel is still missing.
   bool waits_for_launch(const session::Collective& call) const {
     return (call.flags & wire::collective::kBeforeLaunch) != 0 && of(call) == nullptr;
   }
 
  private:
   const ProcessRecord& record_;
-  std::map<std::uint16_t, std::vector<const Operation*>> by_thread_;  // by ticks
-  std::map<std::uint64_t, std::vector<const Operation*>> by_stream_;  // by ticks; the key is a CUstream
+  std::map<std::uint16_t, std::vector<const Operation*>> by_thread_;  // sorted by ticks
+  std::map<std::uint64_t, std::vector<const Operation*>> by_stream_;  // sorted by ticks; the key is a CUstream
 };
 
 void add_calls(const ProcessRecord& record, std::size_t most, RankState& state) {

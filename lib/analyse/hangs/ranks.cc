@@ -19,9 +19,9 @@ using session::Operation;
 using session::Process;
 using session::ProcessRecord;
 
-// Ranks that wait for each other do not get further than this after they have parted.
+// Ranks that wait for each other advance at most this far after they diverge.
 constexpr std::uint64_t kFar = 16;
-// Two threads may issue theirs in any order: the most that may be exchanged.
+// Two threads may issue theirs in any order; at most this many may be swapped.
 constexpr std::uint64_t kAtOnce = 8;
 
 bool names(std::string_view kernel, std::initializer_list<std::string_view> parts) {
@@ -34,7 +34,7 @@ bool is_collective_at(const ProcessRecord& record, std::uint32_t function) {
   return kernel != nullptr && is_collective(*kernel);
 }
 
-// Whether every operation that it issued is in the record, and every kernel has its name.
+// Returns whether every operation that it issued is in the record, and every kernel has its name.
 bool is_all_recorded(const ProcessRecord& record) {
   const auto is_nameless = [](const session::Site& site) {
     return site.kind == wire::operation::Kind::kernel && site.function == 0 && site.operations > 0;
@@ -50,7 +50,7 @@ bool has_collectives_in_graphs(const ProcessRecord& record) {
   });
 }
 
-// The collectives of a process, numbered from 1, the latest of them with what was recorded of them.
+// The collectives of a process, numbered from 1, with the records of the latest ones.
 class Sequence {
  public:
   explicit Sequence(const Process& process) : process_(process) {
@@ -64,20 +64,20 @@ class Sequence {
 
   const Process& process() const { return process_; }
   std::uint64_t issued() const { return issued_; }
-  // The first that is still recorded.
+  // The number of the first one that is still recorded.
   std::uint64_t first() const { return issued_ - recorded_.size() + 1; }
   bool whole() const { return whole_; }
   bool pairs_only() const { return pairs_only_; }
 
-  // Null: no operation has that number, or its record was overwritten.
+  // Returns null if no operation has that number, or its record was overwritten.
   const Operation* at(std::uint64_t number) const {
     return number < first() || number > issued_ ? nullptr : recorded_[number - first()];
   }
-  // 0: not known.
+  // Returns 0 if unknown.
   wire::site_key::Key line(const Operation& operation) const { return sites_[operation.site - 1].line; }
   wire::site_key::Key kernel(const Operation& operation) const { return sites_[operation.site - 1].kernel; }
 
-  // The number of other kernels between that one and the one before; nothing if they are not all recorded.
+  // Returns the number of other kernels between that collective and the previous one; nullopt if some are not recorded.
   std::optional<std::uint64_t> kernels_before(std::uint64_t number) const {
     const Operation *previous = at(number - 1), *operation = at(number);
     if (previous == nullptr || operation == nullptr || previous->ticks < complete_since_) return std::nullopt;
@@ -85,8 +85,8 @@ class Sequence {
     return static_cast<std::uint64_t>(std::lower_bound(first, kernels_.end(), operation->ticks) - first);
   }
 
-  // Whether one of that line is among those from `number` on that may have been issued at the same time, by another
-  // thread than `beside`.
+  // Looks for a collective of that line among those from `number` on that may have been issued at the same time. Only
+  // threads other than `beside` count.
   bool soon(std::uint64_t number, wire::site_key::Key wanted, std::uint16_t beside) const {
     for (std::uint64_t next = number; next < number + kAtOnce; ++next) {
       const Operation* operation = at(next);
@@ -101,7 +101,7 @@ class Sequence {
     wire::site_key::Key line = 0, kernel = 0;
   };
 
-  // The threads that call collectives, as far as sites name them.
+  // Returns the threads that call collectives, as far as sites name them.
   std::set<std::uint32_t> find_sites() {
     const ProcessRecord& record = process_.record;
     std::set<std::uint32_t> threads;
@@ -142,7 +142,7 @@ class Sequence {
              (since != 0 || recorded_.size() == issued_);
   }
 
-  // Since when no collective is missing; of all operations that is complete_since_.
+  // Returns since when no collective is missing; complete_since_ covers all operations.
   std::uint64_t find_horizons(const std::set<std::uint32_t>& threads) {
     const std::vector<std::uint64_t> horizons = threads_complete_since(process_.record);
     std::uint64_t since = 0;
@@ -157,7 +157,7 @@ class Sequence {
   std::vector<Site> sites_;  // by id - 1
   std::uint64_t issued_ = 0;
   std::vector<const Operation*> recorded_;
-  std::vector<std::uint64_t> kernels_;  // ticks of the others
+  std::vector<std::uint64_t> kernels_;  // ticks of the other kernels
   std::uint64_t complete_since_ = 0;
   bool whole_ = false, pairs_only_ = false;
 };
@@ -169,13 +169,13 @@ Ranks::Difference difference(const Sequence& a, const Operation& of_a, const Seq
   return of_a.grid == of_b.grid ? Ranks::Difference::none : Ranks::Difference::blocks;
 }
 
-// Threads of one rank that issue the same collectives as those of the other, in another order.
+// Threads of one rank may issue the same collectives as those of the other rank, but in another order.
 bool may_be_swapped(const Sequence& a, const Sequence& b, std::uint64_t number) {
   const Operation &of_a = *a.at(number), &of_b = *b.at(number);
   return a.soon(number, b.line(of_b), of_a.thread) || b.soon(number, a.line(of_a), of_b.thread);
 }
 
-// For the collective with this number. Nothing: it is not known at which one the ranks diverge.
+// Compares the ranks at the collective with this number. Returns nullopt if it is unknown where they diverge.
 std::optional<Ranks> compare(const std::vector<Sequence>& ranks, std::uint64_t number) {
   Ranks result;
   result.number = number;
@@ -196,10 +196,10 @@ std::optional<Ranks> compare(const std::vector<Sequence>& ranks, std::uint64_t n
   return result;
 }
 
-// The kernels that the ranks launched before that collective.
+// The kernels that each rank launched before that collective.
 struct Turn {
   bool known = false, even = false;
-  std::optional<Ranks::Uneven> uneven;  // one of them launched half as many again as each of the others, or more
+  std::optional<Ranks::Uneven> uneven;  // one rank launched at least half as many again as each of the others
 };
 
 Turn turn_before(const std::vector<Sequence>& ranks, std::uint64_t number) {
@@ -230,7 +230,7 @@ std::optional<Ranks::Uneven> uneven_before(const std::vector<Sequence>& ranks, s
   for (std::uint64_t at = first + 1; at < number; ++at) {
     const Turn turn = turn_before(ranks, at);
     if (turn.known && !turn.even) {
-      // Ranks that launch more than others now and then do so by intent.
+      // Ranks that launch more than others now and then do so intentionally.
       if (found || !turn.uneven || even < kEven) return std::nullopt;
       found = turn.uneven;
     }
@@ -241,15 +241,15 @@ std::optional<Ranks::Uneven> uneven_before(const std::vector<Sequence>& ranks, s
 
 double begin_of(const Process& process) { return static_cast<double>(process.record.start_realtime) * 1e-9; }
 
-// By rank, then those without one. A process with a rank's environment that calls no collectives is not a rank if
-// another process is that rank, or if it ended before the others began. Nothing: they belong to more than one job.
+// Sorted by rank, then those without one. A process with a rank's environment but no collectives is not a rank if
+// another process is, or if it ended before the others began. Returns nullopt if they belong to several jobs.
 std::optional<std::vector<Sequence>> sequences(std::vector<const Process*> sorted) {
   const auto order = [](const Process* process) {
     return std::tuple(!process->rank, process->rank.value_or(0), process->pid);
   };
   std::sort(sorted.begin(), sorted.end(), [&](const auto* a, const auto* b) { return order(a) < order(b); });
   std::vector<Sequence> ranks;
-  double latest = 0;  // beginning of a rank that calls collectives
+  double latest = 0;  // start of a rank that calls collectives
   for (const Process* process : sorted) {
     Sequence sequence(*process);
     if (sequence.issued() > 0) latest = std::max(latest, begin_of(*process));
@@ -269,7 +269,7 @@ std::optional<std::vector<Sequence>> sequences(std::vector<const Process*> sorte
   return result;
 }
 
-// The collectives in which its streams are, or may be.
+// The collectives in which its streams are, or may be, blocked.
 std::set<const Operation*> standing_at(const Process& process) {
   std::set<const Operation*> standing;
   const UnfinishedWork work = unfinished_work(process.record);
@@ -282,7 +282,7 @@ std::set<const Operation*> standing_at(const Process& process) {
   return standing;
 }
 
-// Whether the places of the ranks agree with their counts.
+// Returns whether the ranks' blocked operations agree with their counts.
 bool is_borne_out(const Ranks& ranks) {
   if (ranks.difference != Ranks::Difference::none) return true;
   bool waits = false;
@@ -321,7 +321,7 @@ bool Ranks::waited_for_long() const {
   return std::any_of(calls.begin(), calls.end(), [](const RankCall& call) {
     const ProcessRecord& record = call.process->record;
     if (call.collective == nullptr) return false;
-    // The library's own threads continue.
+    // The library's own threads continue, so only the thread of the call counts.
     std::uint64_t latest = 0;
     for (const Operation& operation : record.operations) {
       if (operation.thread == call.collective->thread) latest = std::max(latest, operation.ticks);
@@ -342,7 +342,7 @@ std::optional<Ranks> parted_ranks(const std::vector<const Process*>& processes) 
     last = std::max(last, rank.issued());
     least = std::min(least, rank.issued());
   }
-  // Behind the last one of some rank it is known that there is none.
+  // After some rank's last collective, it is known that it has no further one.
   if (last == 0 || least + 1 < first) return std::nullopt;
   std::optional<Ranks> result;
   for (std::uint64_t number = first; number <= last; ++number) {

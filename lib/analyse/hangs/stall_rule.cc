@@ -21,7 +21,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 // A call that has only just begun may be about to return.
 constexpr double kBegun = 0.1;  // seconds
 
-// The part of a device that runs one operation after another, if it is busy.
+// The part of a device that executes one operation after another when it is busy.
 enum class Engine { none, gpu, host };
 
 Engine engine_of(const Operation& operation) {
@@ -54,20 +54,20 @@ std::vector<bool> reached(std::size_t from, const std::vector<std::vector<std::s
 
 }  // namespace
 
-// The streams of `work`, by their place there.
+// The streams of `work`, by their index there.
 struct StallRule::Graph {
   const UnfinishedWork* work = nullptr;
   const std::vector<Head>* heads = nullptr;
-  std::vector<double> deadlines;  // kNever: none is known
+  std::vector<double> deadlines;  // kNever if unknown
   std::vector<bool> overdue;
-  std::vector<std::vector<std::size_t>> edges;  // the streams that each may wait for
-  std::vector<std::vector<bool>> reach;         // and those that these may wait for, and so on
+  std::vector<std::vector<std::size_t>> edges;  // the streams that each one may wait for
+  std::vector<std::vector<bool>> reach;         // the same, followed transitively
 
   std::size_t size() const { return deadlines.size(); }
   const UnfinishedStream& stream(std::size_t place) const { return work->streams[place]; }
   const Head& head(std::size_t place) const { return (*heads)[stream(place).index]; }
   bool told(std::size_t place) const { return head(place).stall.has_value(); }
-  // It is overdue, and so is all that it may wait for.
+  // Returns whether it is overdue, and so is everything that it may wait for.
   bool stands(std::size_t place) const {
     if (!overdue[place]) return false;
     for (std::size_t other = 0; other < size(); ++other) {
@@ -75,7 +75,7 @@ struct StallRule::Graph {
     }
     return true;
   }
-  // All that it may wait for also waits for it.
+  // Returns whether everything that it may wait for also waits for it.
   bool is_cause(std::size_t place) const {
     for (std::size_t other = 0; other < size(); ++other) {
       if (reach[place][other] && !reach[other][place]) return false;
@@ -96,7 +96,7 @@ bool StallRule::Graph::moved_since(double time, std::uint32_t device, const Proc
   return false;
 }
 
-// A GPU that is full, and the one thread for host functions, take what comes later when there is room again.
+// A full GPU, and the single thread for host functions, start later operations only when there is room again.
 bool StallRule::Graph::may_not_have_begun(std::size_t place, const ProcessRecord& record) const {
   const Operation& operation = *stream(place).candidates.front();
   const auto device = device_of(stream(place), record);
@@ -155,7 +155,7 @@ bool StallRule::look(double now, const std::vector<session::StreamProgress>& str
     due = due || (progress.busy() && now >= head.due);
   }
   looked_ = now;
-  // Those that came later may have begun only now.
+  // Operations that came later may have begun only now.
   for (Head& head : heads_) {
     if (head.marked && head.since >= oldest_left) head.marked = now;
   }
@@ -169,7 +169,7 @@ double StallRule::patience(const Operation& operation, const ProcessRecord& reco
   return may_be_late ? std::max(usual, kFarLate * limit_) : usual;
 }
 
-// Without a marker after it, it is certain to be unfinished since a thread waits for it.
+// Without a marker after it, the stream is certainly unfinished since a thread began to wait for it.
 std::optional<double> StallRule::deadline(const UnfinishedWork& work, const UnfinishedStream& stream,
                                           const ProcessRecord& record, double now) const {
   const Head& head = heads_[stream.index];
@@ -180,14 +180,14 @@ std::optional<double> StallRule::deadline(const UnfinishedWork& work, const Unfi
       free = std::max(head.since, now - seconds_before(waiting.since, record));
   }
   if (!free) return std::nullopt;
-  // As if each took as long as it may.
+  // Assumes that each operation takes as long as it may.
   for (const Operation* operation : stream.candidates) {
     *free = std::max(*free, now - seconds_before(operation->ticks, record)) + patience(*operation, record);
   }
   return *free + limit_ * stream.missing;
 }
 
-// Otherwise it has moved since the look.
+// Otherwise the stream has moved since look().
 bool StallRule::is_at_head(const UnfinishedStream& stream) const {
   const session::StreamProgress& seen = heads_[stream.index].progress;
   return stream.completed == seen.completed && std::max<std::uint64_t>(1, stream.stream->created) == seen.created;
@@ -227,7 +227,7 @@ session::Stall StallRule::found(const session::Process& process, const Graph& gr
   std::vector<const UnfinishedStream*> streams;
   for (const std::size_t place : places) streams.push_back(&graph.stream(place));
   const UnfinishedStream& first = *streams.front();
-  // The thread that waits longest for it, directly or not.
+  // The thread that has waited longest for it, directly or not.
   const WaitingThread* waiting = nullptr;
   for (const WaitingThread& thread : graph.work->threads) {
     bool waits =
@@ -255,10 +255,10 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
   others_work_ = others_work;
   const UnfinishedWork work = unfinished_work(process.record);
   for (Head& head : heads_) {
-    // The longer work stands without a reason to report it, the less often it is judged.
+    // The longer work is stuck without a reason to report it, the less often it is judged.
     if (head.due <= now) head.due = head.stall ? kNever : now + std::max(limit_, now - head.since) / kFarLonger;
   }
-  // A stream that the look did not show.
+  // Returns early for a stream that look() did not see.
   for (const UnfinishedStream& stream : work.streams) {
     if (stream.index >= heads_.size()) return stalls;
   }
@@ -266,7 +266,7 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
   for (std::size_t place = 0; place < graph.size(); ++place) {
     Head& head = heads_[graph.stream(place).index];
     if (!graph.overdue[place] && graph.deadlines[place] != kNever) {
-      // Others may stop working, which makes the deadline earlier.
+      // Other processes may stop working, which makes the deadline earlier.
       head.due = others_work_ ? std::min(graph.deadlines[place], now + limit_) : graph.deadlines[place];
     }
     if (graph.told(place) || !graph.overdue[place]) continue;
@@ -280,7 +280,7 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
       head.due = now + limit_ / kFarLonger;
       continue;
     }
-    // Streams that wait for each other stand for one reason.
+    // Streams that wait for each other are stuck for one reason.
     std::vector<std::size_t> together = {place};
     bool told = false;
     for (std::size_t other = 0; other < graph.size(); ++other) {

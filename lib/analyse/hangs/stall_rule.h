@@ -1,18 +1,18 @@
-// Decides which operations of a live process do not end, though others may: `--hang-report`.
+// Decides which operations of a live process hang, though other work may continue: `--hang-report`.
 //
-// An operation stalls if it has been at the head of its stream for longer than the limit, and for kFarLonger times
-// longer than any earlier operation of its call site was seen to take. It does not stall if something else may
-// explain that:
-// - it may wait for a stream that works on
-// - it may wait for a stream that stalls: only that one is found
+// An operation stalls if it has been at the head of its stream for longer than the limit. This time must also be
+// kFarLonger times longer than any earlier operation of its call site was seen to take. It does not stall if something
+// else may explain the delay:
+// - it may wait for a stream that still makes progress
+// - it may wait for a stream that stalls: only that stream is reported
 // - an older operation of the same device, or an older host function, may keep it from starting
-// Its time begins anew when such an older operation, or what it waited for, has ended.
+// Its time restarts when such an older operation, or the operation it waited for, has finished.
 //
-// A kernel of NCCL waits for other processes. While one of them works on, it may be late: the kernel then has kFarLate
+// A kernel of NCCL waits for other processes. While one of them works, it may be late, so the kernel may take kFarLate
 // times as long.
 //
-// One for each process. It reads no clock: times are seconds on a clock of the caller's, which stands still while the
-// process is stopped.
+// One object per process. It reads no clock: times are in seconds on the caller's clock, which stops while the process
+// is stopped.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@
 
 namespace cudadiag::analyse {
 
-// Twice the rows and twice the columns take four times as long: an epoch or a batch like that is ordinary.
+// Twice the rows and twice the columns take four times as long, and an epoch or a batch may well grow so much.
 inline constexpr double kFarLonger = 4;
 inline constexpr double kFarLate = 10;
 
@@ -36,39 +36,39 @@ class StallRule {
  public:
   explicit StallRule(double limit) : limit_(limit) {}
 
-  // Takes a look at how far the streams are. True: judge() is due.
+  // Notes how far the streams are. Returns true if judge() is due.
   bool look(double now, const std::vector<session::StreamProgress>& streams);
 
-  // The stalls that are new; `process` as it is at `now`. Call it after look(). `others_work`: another process of the
-  // program issues or completes operations.
+  // Returns the new stalls; `process` is its state at `now`. Call it after look(). `others_work`: another process of
+  // the program issues or completes operations.
   std::vector<session::Stall> judge(double now, const session::Process& process, bool others_work);
 
   struct Ended {
-    std::size_t stall = 0;  // its number among all that judge() has returned
-    double seconds = 0;     // after which it ended
+    std::size_t stall = 0;  // index among all stalls that judge() has returned
+    double seconds = 0;     // duration until it ended
   };
-  // The stalls that have ended since the last call.
+  // Returns the stalls that have ended since the last call.
   std::vector<Ended> take_ended();
 
  private:
-  // The work that has been at the head of a stream since the stream was last seen to move.
+  // The work that has been at the head of a stream since the stream last made progress.
   struct Head {
     session::StreamProgress progress;
     double since = 0;                  // when it was first seen there
     std::optional<double> marked;      // since when it has certainly been unfinished and may have run
-    bool held_up = false;              // by another stream, when it was last judged
-    double due = 0;                    // when it is to be judged
-    std::vector<std::uint32_t> sites;  // of what it may be
-    std::optional<std::size_t> stall;  // that was found in it
-    double moved = -1;                 // when the latest operation that finished had come to the head; -1: none has
+    bool held_up = false;              // blocked by another stream when it was last judged
+    double due = 0;                    // when to judge it next
+    std::vector<std::uint32_t> sites;  // sites of the operations that it may be
+    std::optional<std::size_t> stall;  // the stall that was found in it
+    double moved = -1;                 // when the latest finished operation had reached the head; -1 if none has
   };
   struct Graph;
 
-  // The work at the head has finished, or its stream is gone.
+  // Call it when the work at the head has finished, or its stream is gone.
   void leave(Head& head, double now);
   double patience(const session::Operation& operation, const session::ProcessRecord& record) const;
   bool is_at_head(const UnfinishedStream& stream) const;
-  // When the operations that may be at the head must have ended; nothing: that cannot be said.
+  // Returns when the operations that may be at the head should have finished; nullopt if that is unknown.
   std::optional<double> deadline(const UnfinishedWork& work, const UnfinishedStream& stream,
                                  const session::ProcessRecord& record, double now) const;
   Graph graph_of(const UnfinishedWork& work, const session::ProcessRecord& record, double now);
@@ -76,10 +76,10 @@ class StallRule {
                        double now);
 
   double limit_;
-  double looked_ = 0;                        // when the latest look was
-  bool others_work_ = false;                 // when it was last judged
+  double looked_ = 0;                        // time of the latest look()
+  bool others_work_ = false;                 // as of the latest judge()
   std::vector<Head> heads_;                  // by stream
-  std::map<std::uint32_t, double> longest_;  // by site: seconds that an operation was seen to take
+  std::map<std::uint32_t, double> longest_;  // by site: the longest that an operation was seen to take, in seconds
   std::size_t stalls_ = 0;
   std::vector<Ended> ended_;
 };

@@ -1,4 +1,4 @@
-// A hang of some streams as the session keeps it, while the rest of the process may work on.
+// A hang of some streams as the session stores it; the rest of the process may continue.
 #pragma once
 
 #include <optional>
@@ -8,17 +8,17 @@
 
 namespace cudadiag::analyse {
 
-// The copy of a hang that was found while the process ran.
+// Converts a hang that was found while the process ran.
 session::Stall stall_of(const Failure& hang);
 
-// The hang again, of the same process as it is read later. `stall` outlives the result. Empty if the stall does not fit
-// the process.
+// Rebuilds the hang for the same process as read later. `stall` must outlive the result. Returns nullopt if the stall
+// does not fit the process.
 std::optional<Failure> hang_again(const session::Process& process, const session::Stall& stall);
 
-// It is one of the process's stalls.
+// Returns whether it is one of the process's stalls.
 bool is_of(const session::Stall& stall, const session::Process& process);
 
-// Both name one operation first.
+// Returns whether both name the same operation first.
 bool is_same(const session::Stall& stall, const Failure& hang);
 
 }  // namespace cudadiag::analyse

@@ -13,9 +13,9 @@ using session::ProcessRecord;
 using wire::operation::MemoryOperation;
 using wire::thread::Wait;
 
-// A call that has only just begun may be about to return, and proves nothing yet; later it is inside the driver.
+// A call that has only just begun may be about to return, so it proves nothing yet; later it is inside the driver.
 constexpr double kSettled = 0.1;  // seconds
-// For one context: its legacy stream has a new entry each time it is renewed while it is at work.
+// Per context: a legacy stream that is renewed while it is busy has a new entry each time.
 constexpr std::size_t kMostLegacy = 16;
 
 bool waits_for_value(const Operation& operation) {
@@ -23,7 +23,7 @@ bool waits_for_value(const Operation& operation) {
   return what >= MemoryOperation::wait_at_least && what <= MemoryOperation::wait_nor;
 }
 
-// Writes and signals are done by the stream itself.
+// The stream executes writes and signals itself.
 bool can_stand(const Operation& operation) {
   if (!wire::operation::can_stand(operation.kind)) return false;
   if (operation.kind != wire::operation::Kind::memory_operation) return true;
@@ -43,7 +43,7 @@ class Search {
     for (UnfinishedStream& stream : work_.streams) settle(stream);
     order_by_legacy();
     for (UnfinishedStream& stream : work_.streams) {
-      // The operation that it waits in is not known at all.
+      // Nothing is known of the operation in which it waits.
       if (stream.candidates.empty() && stream.missing == 0 && stream.behind.empty()) stream.waits_for_any = true;
     }
     const auto age = [](const UnfinishedStream& stream) {
@@ -56,7 +56,7 @@ class Search {
 
  private:
   struct Bound {
-    std::uint32_t ordinal = 0;  // 0: none
+    std::uint32_t ordinal = 0;  // 0 if there is none
     std::uint32_t shown_by = 0;
   };
 
@@ -80,7 +80,7 @@ class Search {
       waiting.site = thread.blocked.site;
       waiting.since = thread.call_ticks;
       const auto index = static_cast<std::uint16_t>(&thread - record_.threads.data());
-      // The operation that its call issues: the newest record, not yet returned.
+      // The operation that its call issues is the newest record, which has not returned yet.
       for (const Operation& operation : record_.operations) {
         const bool open = operation.thread == index && operation.serial == thread.published &&
                           !(operation.flags & wire::operation::kReturned) && operation.ticks >= thread.call_ticks;
@@ -102,8 +102,8 @@ class Search {
                      [](const WaitingThread& a, const WaitingThread& b) { return a.since < b.since; });
   }
 
-  // Where the event was recorded that the thread waits for: the newest of those that may be meant, where they are of
-  // one stream. What has finished is not: its call would have returned.
+  // Returns the recording of the event that the thread waits for: the newest possible one, if all are on one stream. A
+  // finished one does not count, because the call would have returned.
   const Operation* awaited(const session::Thread& thread) const {
     const double ticks = record_.seconds_per_tick > 0 ? kSettled / record_.seconds_per_tick : 0;
     const EventLog::Possible possible = events_.possible(thread, thread.call_ticks + static_cast<std::uint64_t>(ticks));
@@ -125,7 +125,7 @@ class Search {
   }
   void prove(std::uint32_t stream, std::uint32_t ordinal) { prove(stream, ordinal, ordinal); }
 
-  // The ordinal of the last operation issued on the stream before that moment; 0: not known, or none.
+  // Returns the ordinal of the stream's last operation issued before that moment; 0 if there is none or it is unknown.
   std::uint32_t issued_before(std::uint32_t stream, std::uint64_t ticks) const {
     std::uint32_t newest = 0;
     for (const Operation* operation : histories_[stream].operations) {
@@ -134,8 +134,8 @@ class Search {
     return newest;
   }
 
-  // A wait returns once all that it waits for has finished: while it does not, something has not. The default stream
-  // waits for others in ways that are not recorded, as a context does: of these, only if just one stream is possible.
+  // A wait returns once everything it waits for has finished; until then, something has not. The default stream and a
+  // context wait for others in unrecorded ways, so these waits count only if just one stream is possible.
   void prove_by(const WaitingThread& waiting) {
     const session::Thread::Blocked& call = waiting.thread->blocked;
     if (call.site == 0 || record_.seconds(record_.clock_last) - record_.seconds(waiting.since) < kSettled) return;
@@ -200,7 +200,7 @@ class Search {
     work_.streams.push_back(std::move(stream));
   }
 
-  // Whether the event that the operation waits for has completed: then it holds nothing up.
+  // Returns whether the event that the operation waits for has completed, so that it blocks nothing.
   bool passes(const Operation& wait) const {
     const EventLog::Possible possible = events_.possible(wait);
     const auto& all = possible.recordings;
@@ -240,7 +240,7 @@ class Search {
     }
   }
 
-  // The legacy default stream of a context waits for all its blocking streams, and they for it.
+  // The legacy default stream of a context and all its blocking streams wait for each other.
   void order_by_legacy() {
     std::map<std::uint32_t, std::vector<UnfinishedStream*>> legacy;  // by context; a damaged record may have many
     for (UnfinishedStream& stream : work_.streams) {
@@ -261,9 +261,9 @@ class Search {
     }
   }
 
-  // Whether anything of `other` was issued before an operation in which `stream` may be, or before an earlier one: it
-  // may be the marker that shows the stream to be blocked. It is not known which of two threads' calls was queued
-  // first.
+  // Returns whether anything of `other` was issued before an operation in which `stream` may be, or before an earlier
+  // one. That may be the marker that shows that the stream is blocked. It is unknown which of two threads' calls was
+  // queued first.
   bool may_be_behind(const UnfinishedStream& stream, const UnfinishedStream& other) const {
     if (stream.missing > 0 || other.missing > 0 || stream.shown_by == kAnyCall) return true;
     const Operation& oldest = *other.operations.front();
@@ -314,7 +314,7 @@ UnfinishedWork unfinished_work(const ProcessRecord& record) { return Search(reco
 std::vector<const UnfinishedStream*> standing_streams(const UnfinishedWork& work) {
   std::map<std::uint32_t, std::size_t> places;
   for (std::size_t i = 0; i < work.streams.size(); ++i) places[work.streams[i].index] = i;
-  // Which others each may wait for; who waits for any may wait for all.
+  // The streams that each may wait for; one that waits for an unknown stream may wait for all.
   std::vector<std::vector<std::size_t>> others(work.streams.size()), back(work.streams.size());
   std::vector<std::size_t> sources, anybody;
   for (std::size_t i = 0; i < work.streams.size(); ++i) {

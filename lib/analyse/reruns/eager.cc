@@ -22,18 +22,18 @@ bool is_inductors(const Code& code) {
   return contains(code.file, "/torch/_inductor/") || session::is_generated(code.file);
 }
 
-// Code between a compiled function and Inductor's version of it; for a backward pass there is no such function, on a
-// thread of autograd's.
+// Code between a compiled function and Inductor's version of it. A backward pass has no such function on a thread of
+// autograd.
 bool is_compilers(const Code& code) {
   return is_inductors(code) || contains(code.file, "/torch/_") || contains(code.file, "/torch/autograd/function.py");
 }
 
-// Code through which a generated kernel is launched; some of it is made of strings.
+// Code through which a generated kernel is launched; some of it comes from strings.
 bool is_launchers(const Code& code) {
   return is_compilers(code) || contains(code.file, "/triton/") || code.file == "<string>";
 }
 
-// Innermost first; empty: not known.
+// Innermost first; empty if unknown.
 std::vector<const Code*> python_frames(const Failure& failure) {
   std::vector<const Code*> frames;
   if (failure.candidates.empty()) return frames;
@@ -49,7 +49,7 @@ std::vector<const Code*> python_frames(const Failure& failure) {
   return frames;
 }
 
-// The function that was compiled, as far as one frame of it can stand for it. Null: none was.
+// The compiled function, as far as one of its frames shows it; null if no function was compiled.
 const Code* compiled_function(const std::vector<const Code*>& frames) {
   const auto is = [](bool (*what)(const Code&)) { return [what](const Code* code) { return what(*code); }; };
   const auto launched = std::find_if_not(frames.begin(), frames.end(), is(is_launchers));
@@ -58,7 +58,7 @@ const Code* compiled_function(const std::vector<const Code*>& frames) {
   return outermost == frames.rend() || function == frames.end() ? nullptr : *function;
 }
 
-// `Model.forward`, also of Model.torch_dynamo_resume_in_forward_at_31, which is the rest of it.
+// Returns `Model.forward`, also for the rest of it, Model.torch_dynamo_resume_in_forward_at_31.
 std::string whole_name(const std::string& name) {
   constexpr std::string_view kRest = "torch_dynamo_resume_in_", kAt = "_at_";
   const std::size_t own = name.rfind('.') + 1;

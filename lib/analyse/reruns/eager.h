@@ -5,18 +5,18 @@
 
 namespace cudadiag::analyse {
 
-// Whether the likeliest candidate was launched by code that Inductor generated from a Python function: of that function
-// the stack has a frame, but none of its lines.
+// Returns whether Inductor-generated code launched the likeliest candidate. The stack then contains a frame of the
+// Python function, but not its line.
 bool is_compiled(const Failure& failure);
-// The compiled function, or its rest after a graph break. Null: the code was not compiled.
+// The compiled function, or its rest after a graph break; null if the code was not compiled.
 const session::Code* compiled_function_of(const Failure& failure);
 
-// The reruns without torch.compile as a session of their own, of which the first is the first run and the others
-// confirm it. Without processes where there were none.
+// The reruns without torch.compile as a separate session: the first is its first run, and the others confirm it. It has
+// no processes if there were no such reruns.
 session::Session eager_session(const session::Session& session);
 
-// Whether `eager`, a failure of that session, happened at one site, in the function that was compiled where `failure`
-// happened or in what that calls, and in a process of the same rank. Which error it was does not matter.
+// Returns whether `eager`, a failure of that session, happened at one site, in a process of the same rank. The site
+// must be in the compiled function where `failure` happened, or in what it calls. The error code does not matter.
 bool shows_line_of(const Failure& failure, const Failure& eager, const session::Session& eager_session);
 
 }  // namespace cudadiag::analyse

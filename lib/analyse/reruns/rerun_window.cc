@@ -18,10 +18,10 @@ namespace {
 
 using wire::site_key::Key;
 
-// Data that differ a little between runs move a call by a little.
+// Data that differ slightly between runs shift a call slightly.
 constexpr std::uint32_t kSlack = 8;
 
-constexpr std::uint32_t kSlackOfLaunch = 2;  // each is saved
+constexpr std::uint32_t kSlackOfLaunch = 2;  // each launch in it is saved
 
 class Keys {
  public:
@@ -51,7 +51,7 @@ void add(Keys& keys, const Failure& failure, Reach reach) {
     const bool may_be_hooked = session::has(failure.process->record, session::Property::python);
     if (may_be_hooked && site != nullptr && site->native != 0)
       keys.add(sites.of_hooked_site(candidate.operation->site), 0);
-    // For a graph, also the call that makes it: its nodes can then be distinguished.
+    // For a graph, also adds the call that makes it, so that its nodes can be distinguished.
     const auto* graph = session::by_id(failure.process->record.graphs, candidate.operation->graph);
     if (graph != nullptr) keys.add(sites.of_site(graph->site), 1);
     if (reach == Reach::sites) keys.add(sites.of_kernel(candidate.operation->site), 1);
@@ -63,7 +63,7 @@ std::uint32_t first_saved(const Candidate& candidate) {
   return ordinal > kSlackOfLaunch ? ordinal - kSlackOfLaunch : 1;
 }
 
-// Not if other nodes of the same launch may have failed as well: the saved one would then seem not to fail alone.
+// Returns false if other nodes of the same launch may have failed too: the saved one would then seem not to fail alone.
 bool names_its_node(const Failure& failure, const Candidate& candidate) {
   if (&candidate == &failure.candidates.front() && failure.kind != Kind::async_error) return true;
   return std::none_of(failure.candidates.begin(), failure.candidates.end(), [&](const Candidate& other) {
@@ -71,11 +71,11 @@ bool names_its_node(const Failure& failure, const Candidate& candidate) {
   });
 }
 
-// Nodes of graphs, the likeliest first.
+// Nodes of graphs, likeliest first.
 class Nodes {
  public:
   void add(const Candidate& candidate, const session::ProcessRecord& record) {
-    // Only one of its line can be saved before it runs, and others would run with it.
+    // Only a single node of its line can be saved before it runs; others would run with it.
     if (candidate.node == nullptr || candidate.node->type != wire::graph_node::kKernel || candidate.nodes != 1) return;
     const auto* kernel = session::by_id(record.functions, candidate.node->function);
     const Key key = kernel == nullptr ? 0 : wire::site_key::of_function(*kernel);
@@ -98,12 +98,12 @@ class Nodes {
   }
 
  private:
-  using Place = std::tuple<std::uint32_t, std::uint32_t, Key>;  // number of the node, nodes of its graph, kernel
+  using Place = std::tuple<std::uint32_t, std::uint32_t, Key>;  // index of the node, size of its graph, kernel
   std::vector<std::pair<Place, std::uint32_t>> nodes_;
 };
 
-// How often a call of backward() came to the operation's site, at most: the forward pass of the one that fails lies so
-// many of its calls before it. 0: it is no backward kernel.
+// Returns how often one backward() call reached the operation's site, at most. The forward pass of the failing call is
+// that many of its calls earlier. Returns 0 if it is not a backward kernel.
 std::uint32_t calls_of_backward(const session::ProcessRecord& record, const session::Operation& operation) {
   if (!runs_node(operation)) return 0;
   std::map<std::uint16_t, std::uint32_t> calls;

@@ -9,7 +9,7 @@
 
 namespace cudadiag::analyse {
 
-// How far a rerun reaches, each further than the one before.
+// How far a rerun reaches; each value reaches further than the one before.
 enum class Reach {
   calls,       // the candidates' calls: their sites, each from its call on
   sites,       // all calls of the candidates' sites and kernels
@@ -17,18 +17,18 @@ enum class Reach {
 };
 
 struct RerunWindow {
-  std::string text;   // wire/rerun/window.h; empty: there is nothing to wait for
+  std::string text;   // wire/rerun/window.h; empty if there is nothing to wait for
   std::string words;  // for people: "call 3 of train.py's…"
 };
 
-// For the asynchronous failures of `analysis`, and with `sites` also for those that reruns saw.
+// For the asynchronous failures of `analysis`; with `sites` also for those that reruns saw.
 RerunWindow rerun_window(const Analysis& analysis, Reach reach);
 
-// The candidates that launch a kernel, for a rerun that saves the launch: few calls before theirs are waited for. By the
-// kernel's name, as a rerun that is watched in another way than the first run has other stacks at its call sites.
+// The candidates that launch a kernel, for a rerun that saves the launch, which waits for few earlier calls. They are
+// identified by the kernel's name, because a rerun that is watched differently has other stacks at its call sites.
 RerunWindow launch_window(const Analysis& analysis);
 
-// All operations of sites that `wanted` takes.
+// All operations of sites for which `wanted` is true.
 RerunWindow window_of_sites(const session::Session& session,
                             const std::function<bool(const session::Process&, const session::Site&)>& wanted);
 

@@ -19,7 +19,7 @@ namespace {
 using session::Process;
 using wire::site_key::Key;
 
-// The first failures of the rerun's processes; a proven failure outweighs one that merely came first.
+// The first failures of the rerun's processes; a proven failure outranks one that merely came first.
 std::vector<Failure> failures_of(const std::vector<Process>& processes) {
   std::vector<Failure> failures;
   for (const Process& process : processes) {
@@ -34,7 +34,7 @@ std::vector<Failure> failures_of(const std::vector<Process>& processes) {
   return failures;
 }
 
-// The identity of a process in its run: its rank, else its index among processes with its command line.
+// The identity of a process in its run: its rank, or its index among processes with its command line.
 using Part = std::tuple<std::optional<int>, std::vector<std::string>, std::size_t>;
 
 Part part_of(const std::vector<Process>& processes, const Process& process) {
@@ -48,7 +48,7 @@ Part part_of(const std::vector<Process>& processes, const Process& process) {
 }
 
 // If either run has several failures, each is compared with the failure of the process with the same part. If that
-// process did not fail in the other run, any failure may correspond: workers take their work as it comes.
+// process did not fail in the other run, any failure may correspond, because workers take their work as it comes.
 class Counterparts {
  public:
   Counterparts(const std::vector<Process>& first, const std::vector<Failure>& failures,
@@ -83,7 +83,7 @@ bool gave_up(const std::vector<Process>& processes) {
   });
 }
 
-// There is an interpreter, and the hook did not run and did not say why.
+// There is an interpreter, but the hook neither ran nor said why.
 bool hook_never_ran(const session::ProcessRecord& record) {
   const bool told = std::any_of(record.notes.begin(), record.notes.end(), [](const session::Note& note) {
     const NoteCode code = note_code(note.code);
@@ -118,7 +118,7 @@ void add_notes(const std::vector<Process>& processes, const session::Pass& pass,
   }
 }
 
-// Which replay of a graph, which call of any other line; 0: not known.
+// The number of a graph's replay, or of any other line's call; 0 if unknown.
 std::uint32_t number_of(const Candidate& candidate) {
   const session::Operation& operation = *candidate.operation;
   return operation.replay != 0 ? operation.replay : operation.site_ordinal;
@@ -126,8 +126,8 @@ std::uint32_t number_of(const Candidate& candidate) {
 
 constexpr const char* kSomeCall = "this line's operation";
 
-// "call 20 of this line (in the first run call 50)"; `first` are calls of one line, all possible ones if `complete`;
-// `failure` is that of a rerun.
+// Returns "call 20 of this line (in the first run call 50)". `first`: calls of one line, which are all possible ones if
+// `complete`. `failure` is from a rerun.
 std::string which_call(const std::vector<Candidate>& first, bool complete, Key site, const Failure& failure) {
   const Candidate& again = failure.candidates.front();
   const bool is_replay = again.operation->replay != 0;
@@ -144,7 +144,7 @@ std::string which_call(const std::vector<Candidate>& first, bool complete, Key s
                     : fmt::format("{} (in the first run one of {}s {} to {})", call, word, from, to);
 }
 
-// A file of the code that issued a candidate, if one was edited before the rerun; else empty.
+// Returns a file of the code that issued a candidate, if it was edited before the rerun; otherwise "".
 std::string rewritten_of(const Failure& failure, const session::Pass& pass) {
   if (pass.rewritten.empty() || failure.process == nullptr) return "";
   const auto is_rewritten = [&](const std::string& file) {
@@ -167,12 +167,12 @@ std::string rewritten_of(const Failure& failure, const session::Pass& pass) {
   return "";
 }
 
-// True if `failure` is what the rerun `pass` saw too, and is now better known.
+// Returns true if the rerun `pass` also saw `failure`, which is then updated.
 bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) {
-  // The same place in another text need not be the same call.
+  // The same place in a different text need not be the same call.
   if (!rewritten_of(failure, pass).empty()) return false;
   if (again.candidates.empty() || again.grade == Grade::suspected) return false;
-  // Its values are wanted even without a proof.
+  // The rerun's values are wanted even without a proof.
   if (again.grade == Grade::inferred && again.unproven.empty()) return false;
   auto [kept, very_call, other_way] = same_code(failure, again);
   if (kept.empty()) return false;
@@ -199,8 +199,8 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
   return true;
 }
 
-// One operation was left here, and another run failed at none of its code: the program differs from run to run, or
-// fewer operations had finished than it seemed.
+// A single operation remained here, but another run failed at none of its code. Either the program differs from run to
+// run, or fewer operations had finished than it seemed.
 void doubt(Failure& failure, const Failure& again) {
   const bool all_known = !again.candidates.empty() && again.unlisted == 0;
   if (failure.grade != Grade::bracketed || !all_known || shares_code(failure, again)) return;
@@ -208,7 +208,7 @@ void doubt(Failure& failure, const Failure& again) {
   failure.because.add("but it was not one of those that may have been running when a rerun failed");
 }
 
-// How often the process issued an operation at sites of either key.
+// Returns how often the process issued an operation at sites with either key.
 std::uint64_t issued_at(const session::ProcessRecord& record, const SiteKeys& keys, Key one, Key other) {
   std::uint64_t issued = 0;
   for (std::uint32_t site = 1; site <= record.sites.size(); ++site) {
@@ -218,7 +218,7 @@ std::uint64_t issued_at(const session::ProcessRecord& record, const SiteKeys& ke
   return issued;
 }
 
-// Whether a process of the rerun made every call that can have failed in the first run.
+// Returns whether a process of the rerun made every call that can have failed in the first run.
 bool came_to(const Failure& failure, const std::vector<Process>& processes) {
   const SiteKeys keys(failure.process->record);
   return std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
@@ -248,7 +248,7 @@ Rerun::Outcome without_failure(const session::Pass& pass, const std::vector<Proc
   return any ? Outcome::not_reached : Outcome::did_not_fail;
 }
 
-// Some of PyTorch's functions take another path while a mode is on, such as the hook's mode while it takes values.
+// Some of PyTorch's functions take another path while a mode is active, such as the hook's mode while it takes values.
 bool hook_may_be_why(const Rerun& rerun, const session::Pass& pass, const std::vector<Process>& processes) {
   if (!pass.values) return false;
   const bool stood = std::any_of(processes.begin(), processes.end(), [](const Process& process) {
@@ -262,8 +262,8 @@ bool hook_may_be_why(const Rerun& rerun, const session::Pass& pass, const std::v
   return rerun.outcome == Rerun::Outcome::not_reached && stood;
 }
 
-// Uses those of the rerun's failures, `again`, that match what the first run saw; `judged` becomes one of these. False:
-// there are none.
+// Uses those of the rerun's failures, `again`, that match what the first run saw; `judged` becomes one of these.
+// Returns false if there are none.
 bool confirm_all(const session::Pass& pass, const std::vector<Process>& first, std::vector<Failure>& failures,
                  const std::vector<Process>& processes, const std::vector<Failure>& again, Failure& judged) {
   const Counterparts counterparts(first, failures, processes, again);
@@ -280,8 +280,8 @@ bool confirm_all(const session::Pass& pass, const std::vector<Process>& first, s
   return known != nullptr;
 }
 
-// Only a dump proves a failure: a program may end badly for other reasons, with whatever status. A good end proves that
-// there was none, if the failure made the first run end badly.
+// Only a dump proves a failure, because a program may end badly for other reasons, with any status. A good end proves
+// that there was none, if the failure made the first run end badly.
 std::optional<bool> failed_unwatched(const session::Pass& first, const session::Pass& pass) {
   if (!pass.dump.empty()) return true;
   if (pass.kind != session::PassKind::device || pass.cut_short || !pass.kept_from.empty() || !ending(first.end).bad)
@@ -304,7 +304,7 @@ Vanished vanished(const std::vector<Rerun>& reruns) {
   return passed_free ? Vanished::comes_and_goes : failed_free ? Vanished::race : Vanished::open;
 }
 
-// Kinds that this version does not know are judged by what they recorded.
+// Unknown kinds are judged by what they recorded.
 bool waits_for_operations(session::PassKind kind) {
   using session::PassKind;
   return kind == PassKind::confirm || kind == PassKind::record || kind == PassKind::other;
@@ -328,7 +328,7 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
   rerun.gave_up = gave_up(processes);
   const std::vector<Failure> again = failures_of(processes);
   if (again.empty() && pass.failed_after) {
-    rerun.outcome = Rerun::Outcome::not_recorded;  // it failed, and that record is gone: the disk was full, for example
+    rerun.outcome = Rerun::Outcome::not_recorded;  // it failed, but its record is gone: the disk was full, for example
     return rerun;
   }
   if (again.empty()) {
@@ -356,7 +356,7 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
 
 std::string how_it_ended(const Rerun& rerun) { return rerun.end.bad ? "with " + rerun.end.text : "without a failure"; }
 
-// If the next one, without values, did not fail either, the values are not the reason in any of them.
+// If the next rerun took no values and did not fail either, the values are not the reason in any rerun.
 void settle_disturbed(std::vector<Rerun>& reruns) {
   const auto same = [](const Rerun& one, const Rerun& next) {
     constexpr auto kPassed = Rerun::Outcome::did_not_fail;
@@ -366,7 +366,7 @@ void settle_disturbed(std::vector<Rerun>& reruns) {
   for (Rerun& rerun : reruns) rerun.disturbed = false;
 }
 
-// Notes the difference between a rerun that took values and the next one, which took none.
+// Notes the difference between a rerun that took values and the next one, which did not.
 void note_disturbed(const std::vector<Rerun>& reruns, std::vector<Note>& notes) {
   for (std::size_t i = 0; i + 1 < reruns.size(); ++i) {
     const Rerun &one = reruns[i], &next = reruns[i + 1];
@@ -383,7 +383,7 @@ void note_disturbed(const std::vector<Rerun>& reruns, std::vector<Note>& notes) 
   }
 }
 
-// Adds to the first run's failure that reruns did not fail; `reruns` were of the same text.
+// Adds to the first run's failure that reruns did not fail; `reruns` ran the same source text.
 void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Failure& failure) {
   const auto count = [&](Rerun::Outcome outcome) {
     return std::count_if(reruns.begin(), reruns.end(), [&](const Rerun& rerun) { return rerun.outcome == outcome; });
@@ -473,7 +473,7 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
     if (is_asynchronous(analysis.failures[i].kind))
       say_not_reproduced(of_same_text, analysis.vanished, analysis.failures[i]);
   }
-  // A failure that a rerun proved precedes failures whose records can no longer be read.
+  // A failure that a rerun proved comes before failures whose records can no longer be read.
   std::stable_partition(analysis.failures.begin(), analysis.failures.end(),
                         [](const Failure& failure) { return !failure.damaged; });
 }

@@ -14,16 +14,15 @@ using wire::site_key::Key;
 
 namespace {
 
-// The Python hook issued it: its site has no native stack.
+// The Python hook issued it, because its site has no native stack.
 bool is_hooked(const Failure& failure) {
   const auto& record = failure.process->record;
   const auto* site = session::by_id(record.sites, failure.candidates.front().operation->site);
   return site != nullptr && site->native == 0 && session::has(record, session::Property::python_hook);
 }
 
-// Libraries may take another path in the next run, because of what the first one left in a cache. Operations that the
-// same lines of the program led to then count as the same, unless the other run has an exact match that was not the
-// one.
+// Libraries may take another path in the next run, because of what the first run left in a cache. Operations reached
+// from the same lines of the program then count as the same. They do not if the other run has an exact match.
 class SameLines {
  public:
   SameLines(const Failure& failure, const Failure& again) : first_(failure), again_(again) {}
@@ -49,12 +48,12 @@ class SameLines {
       if (is_new) at->second = keys_.of_own_lines(site);
       return at->second;
     }
-    // A site with this key.
+    // Returns whether a site has this key.
     bool has(Key key) {
       fill();
       return whole_.contains(key);
     }
-    // The site that it would have if the hook had issued it.
+    // Returns whether a site would have this key if the hook had issued it.
     bool has_hooked(Key key) {
       fill();
       return hooked_.contains(key);
@@ -111,7 +110,7 @@ SameCode same_code(const Failure& failure, const Failure& again) {
     found.candidates.push_back(candidate);
   }
   if (!very_calls.empty()) {
-    // Each thread counts its calls of the code: one of that number may be among those that are not listed, too.
+    // Each thread counts its own calls of the code, so an unlisted candidate may have that number too.
     const auto& sites = failure.process->record.sites;
     std::size_t counts = 0;
     for (std::uint32_t site = 1; failure.unlisted > 0 && site <= sites.size(); ++site) counts += is_of_code(site);

@@ -9,27 +9,27 @@
 
 namespace cudadiag::analyse {
 
-// The key of the first candidate's site; 0: there is none.
+// The key of the first candidate's site; 0 if there is none.
 wire::site_key::Key lead_key(const Failure& failure);
 
-// Which call of its site failed in the rerun. The site's calls before the hook took values are another site's there,
-// with the key `whole`; where no native stacks are recorded, it is the same site's.
+// Returns which call of its site failed in the rerun. Calls made before the hook took values have another site there,
+// with the key `whole`. If native stacks are not recorded, they have the same site.
 std::uint32_t ordinal_again(const Failure& again, wire::site_key::Key whole);
 
 struct SameCode {
   std::vector<Candidate> candidates;
-  bool very_call = false;  // it is the one candidate
-  // They share the program's own lines with `again` alone: libraries took another path from there in the rerun. The
-  // number of calls on that path says nothing about the first run's calls.
+  bool very_call = false;  // the candidate is exactly that call
+  // They share only the program's own lines with `again`, because libraries took another path from there in the rerun.
+  // The number of calls on that path says nothing about the first run's calls.
   bool other_way = false;
 };
 
-// The candidates that were issued by the code that issued `again`: the same call if it is among them; if several
-// threads run the code, each one's call of that number; else all. Counts differ between runs of programs with threads
-// or random data.
+// Returns the candidates that were issued by the same code as `again`: the same call if it is among them. If several
+// threads run the code, returns each one's call with that number; otherwise all. Counts differ between runs of programs
+// with threads or random data.
 SameCode same_code(const Failure& failure, const Failure& again);
 
-// Whether some candidate of one is code of the other's.
+// Returns whether both have a candidate of the same code.
 bool shares_code(const Failure& failure, const Failure& again);
 
 }  // namespace cudadiag::analyse
