@@ -1,5 +1,5 @@
-// A piece of an untrusted dump: reads are checked, and bytes beyond the end read as zero, which is also the meaning of
-// fields that the rows of older drivers lack.
+// A piece of an untrusted dump. Reads are checked, and bytes beyond the end read as zero. Zero also means that an older
+// driver's row lacks the field.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace cudadiag::evidence {
 
-// Little-endian, as every GPU and every host that drives one.
+// Little-endian, like every GPU and every host that drives one.
 class Bytes {
  public:
-  static constexpr std::size_t kLongestText = 64u << 10;  // mangled names of heavy templates stay below this
+  static constexpr std::size_t kLongestText = 64u << 10;  // mangled names of large templates stay below this
 
   Bytes() = default;
   Bytes(const void* data, std::size_t size) : data_(static_cast<const char*>(data)), size_(size) {}
@@ -26,7 +26,7 @@ class Bytes {
   std::uint32_t u32(std::uint64_t offset) const { return number<std::uint32_t>(offset); }
   std::uint64_t u64(std::uint64_t offset) const { return number<std::uint64_t>(offset); }
 
-  // As much of the range as there is.
+  // Returns the part of the range that exists.
   Bytes slice(std::uint64_t offset, std::uint64_t size) const {
     if (offset >= size_) return {};
     return {data_ + offset, size < size_ - offset ? static_cast<std::size_t>(size) : size_ - offset};
@@ -34,14 +34,14 @@ class Bytes {
 
   std::string_view all() const { return {data_, size_}; }
 
-  // The text at `offset` up to its zero; empty if no zero is near.
+  // Returns the text at `offset` up to its zero; empty if no zero is near.
   std::string_view text(std::uint64_t offset) const {
     const Bytes rest = slice(offset, kLongestText);
     const void* zero = rest.empty() ? nullptr : std::memchr(rest.data_, 0, rest.size_);
     if (zero == nullptr) return {};
     return {rest.data_, static_cast<std::size_t>(static_cast<const char*>(zero) - rest.data_)};
   }
-  // Whether text(offset) is `expected`, without a search for its end.
+  // Returns whether text(offset) equals `expected`, without searching for its end.
   bool has_text(std::uint64_t offset, std::string_view expected) const {
     return holds(offset, expected.size() + 1) && std::memcmp(data_ + offset, expected.data(), expected.size()) == 0 &&
            data_[offset + expected.size()] == 0;

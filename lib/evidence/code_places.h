@@ -11,12 +11,11 @@
 
 namespace cudadiag::evidence {
 
-// The address of the instruction at which a thread is. Empty if the dump's address does not fit its own code. Older
-// drivers put an address of the host into the lane; the offset beside it decides: it must lead to the same function of
-// the GPU.
+// Returns the address of the instruction at which a thread is. Returns nullopt if the dump's address does not fit its
+// code. Older drivers put a host address into the lane. The offset decides: it must lead to the same GPU function.
 std::optional<std::uint64_t> standing_at(const DeviceCode& code, const Lane& lane, const Grid* grid);
 
-// Fills in function, offset and lines of each place, looked up at the address beside it.
+// Fills in function, offset and lines of each place, looked up at the paired address.
 void resolve(const DeviceCode& code, const std::vector<std::pair<CodePlace*, std::uint64_t>>& places);
 
 }  // namespace cudadiag::evidence

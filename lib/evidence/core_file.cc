@@ -33,7 +33,7 @@ class OpenFile {
   int number_;
 };
 
-// Pages are read when they are used, so that a dump with all GPU memory in it costs no more than its tables.
+// Pages are read on use, so that a dump with all GPU memory in it costs no more than its tables.
 class Mapping {
  public:
   Mapping(const OpenFile& file, std::size_t size)
@@ -53,7 +53,7 @@ class Mapping {
 
 std::string why() { return std::strerror(errno); }
 
-// Unpacks into `to`; an archive that ends early gives what it has.
+// Unpacks into `to`. If the archive ends early, the available part is unpacked.
 std::variant<std::uint64_t, Unreadable> unpack(const OpenFile& from, const OpenFile& to, const std::string& name,
                                                std::uint64_t limit) {
   const int copy = ::dup(from.number());
@@ -83,7 +83,7 @@ bool is_compressed(const OpenFile& file) {
   return ::pread(file.number(), magic.data(), magic.size(), 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
 }
 
-// An ELF file of the type ET_CORE, for a machine that programs run on.
+// Recognises an ELF file of type ET_CORE for a host processor.
 bool is_host_core(const Bytes& bytes) {
   const std::uint16_t machine = bytes.u16(18);
   return bytes.all().starts_with(std::string_view(ELFMAG, SELFMAG)) && bytes.u16(16) == ET_CORE &&

@@ -6,12 +6,12 @@
 namespace cudadiag::evidence {
 
 // Sections of an honest dump do not overlap, so all rows, symbols and line programs together are no larger than the
-// file. A crafted one could point a million sections at the same bytes: the budget ends that.
+// file. A crafted dump could point a million sections at the same bytes; the budget prevents that.
 class Budget {
  public:
   explicit Budget(std::uint64_t bytes) : left_(bytes) {}
 
-  // False, and counted as damage, if `bytes` more are too many.
+  // If `bytes` more are too many, counts damage and returns false.
   bool take(std::uint64_t bytes) {
     if (bytes > left_) return damage(), false;
     left_ -= bytes;

@@ -17,7 +17,7 @@ namespace cudadiag::evidence {
 struct Function {
   std::uint64_t address = 0, size = 0;
   std::string_view name;  // mangled
-  bool kernel = false;    // can be launched
+  bool kernel = false;    // a host can launch it
   std::uint32_t image = 0, section = 0;
 
   bool contains(std::uint64_t pc) const { return pc >= address && pc - address < size; }
@@ -27,8 +27,8 @@ class DeviceCode {
  public:
   DeviceCode(const std::vector<Bytes>& images, Budget& budget);
 
-  // The innermost function around `pc`: kernels hold the device functions that only they call. Null if the code was not
-  // kept.
+  // Returns the innermost function around `pc`, because kernels contain the device functions that only they call.
+  // Returns null if the code was not kept.
   const Function* function_at(std::uint64_t pc) const;
   const Function* kernel_at(std::uint64_t pc) const;
 
@@ -38,17 +38,17 @@ class DeviceCode {
   // Empty if they were not kept.
   KernelFacts facts(const Function& kernel) const;
 
-  // For each address its line, and the calls that were inlined around it.
+  // Returns the line of each address and the inlined calls around it.
   std::vector<LineChain> lines_at(std::span<const std::uint64_t> addresses) const;
 
  private:
-  // Addresses with one answer to what function is there.
+  // A range of addresses that all belong to the same function.
   struct Piece {
     std::uint64_t begin, end;
     std::size_t function;  // in functions_
   };
   void read_symbols(std::uint32_t image, const Section& table);
-  // The function that comes first by `before` at each address, of those that `wanted` takes.
+  // For each address, the function that comes first by `before` among those for which `wanted` is true.
   template <typename Wanted, typename Before>
   std::vector<Piece> pieces(Wanted wanted, Before before) const;
   const Function* in(const std::vector<Piece>& pieces, std::uint64_t pc) const;

@@ -21,8 +21,8 @@ Bytes strings_of(const ElfImage& elf) {
 
 }  // namespace
 
-// Reads the tables from the top of the hierarchy down, in whatever order they lie in the file. A table's parent must
-// be of the kind above it, so nothing can be its own ancestor.
+// Reads the tables from the top of the hierarchy down, whatever their order in the file. A table's parent must be of
+// the kind above it, so nothing can be its own ancestor.
 class DumpReader {
  public:
   explicit DumpReader(Dump& dump) : dump_(dump), strings_(strings_of(dump.elf_)) { index_sections(); }
@@ -54,7 +54,7 @@ class DumpReader {
     if (elf.sections_missing() > 0) dump_.budget_.damage();
     for (std::uint32_t i = 0; i < elf.sections(); ++i) {
       const Section section = elf.section(i);
-      if (i > 0 && section.type == elf::kNone) dump_.budget_.damage();  // the first alone is empty; a tail of zeros
+      if (i > 0 && section.type == elf::kNone) dump_.budget_.damage();  // only the first is empty; a tail of zeros is not
       for (const Kind kind : {Kind::code, Kind::devices, Kind::contexts, Kind::sms, Kind::grids, Kind::ctas,
                               Kind::warps, Kind::lanes, Kind::modules, Kind::metadata}) {
         if (is(section, kind)) sections_[kind].push_back(i);
@@ -71,7 +71,7 @@ class DumpReader {
     }
   }
 
-  // The table's rows that are plausible.
+  // The plausible rows of a table.
   struct Rows {
     Bytes bytes;
     std::uint64_t stride = 1;
@@ -90,7 +90,7 @@ class DumpReader {
     return rows;
   }
 
-  // The row that the table hangs on.
+  // Returns the row that is the table's parent.
   std::optional<Row> parent_of(const Section& section, Kind kind) {
     const auto table = tables_.find(section.link);
     if (table != tables_.end() && table->second.kind == kind && section.info < table->second.count) {
@@ -135,7 +135,7 @@ class DumpReader {
     }
   }
 
-  // The module that a cubin belongs to does not matter for the meaning of its addresses.
+  // The meaning of a cubin's addresses does not depend on the module that it belongs to.
   void read_code() {
     for (const std::uint32_t index : sections_[Kind::code]) {
       const Section section = dump_.elf_.section(index);
@@ -178,7 +178,7 @@ std::optional<Section> Dump::child(Kind kind, Home parent) const {
 }
 
 std::vector<ReturnAddress> Dump::backtrace(const Lane& lane) const {
-  constexpr std::uint64_t kDeepest = 64;  // further down, recursion only repeats itself
+  constexpr std::uint64_t kDeepest = 64;  // deeper frames only repeat the recursion
   std::vector<ReturnAddress> frames;
   const auto section = child(Kind::backtrace, lane.home);
   if (!section || section->entry_size < smallest_row(Kind::backtrace)) return frames;

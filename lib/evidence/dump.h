@@ -1,8 +1,8 @@
-// A GPU core dump as rows that point at their parents: devices, contexts, modules, grids, and device > SM > CTA (block)
+// A GPU core dump as rows that refer to their parents: devices, contexts, modules, grids, and device > SM > CTA (block)
 // > warp > lane as they were on the hardware.
 //
-// A dump is an ELF file whose section types say what a section holds. A table is rows of sh_entsize bytes, of which
-// newer drivers have more than older ones; its parent is row sh_info of the table in section sh_link.
+// A dump is an ELF file whose section types say what a section contains. A table consists of rows of sh_entsize bytes,
+// which newer drivers make longer. Its parent is row sh_info of the table in section sh_link.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ namespace cudadiag::evidence {
 
 using Dim3 = std::array<std::uint32_t, 3>;
 
-// Section types, as distances from 0x80000000.
+// Section types, as offsets from 0x80000000.
 enum class Kind : std::uint32_t {
   registers = 5,
   code = 7,  // a relocated cubin
@@ -51,7 +51,7 @@ struct Device {
 struct Context {
   Row device = 0;
   std::uint64_t id = 0;
-  std::uint64_t shared_window = 0, local_window = 0;  // where generic addresses of these memories begin
+  std::uint64_t shared_window = 0, local_window = 0;  // where these memories begin in the generic address space
   std::uint32_t host_thread = 0;
 };
 
@@ -60,7 +60,7 @@ struct Module {
   std::uint64_t handle = 0;
 };
 
-// Where a row was read: the sections of what belongs to it name these as their parent.
+// Where a row was read; sections that belong to the row name this as their parent.
 struct Home {
   std::uint32_t table = 0, row = 0;
 };
@@ -78,7 +78,7 @@ struct Sm {
   Row device = 0;
   std::uint32_t id = 0, exception = 0;
   std::optional<std::uint64_t> error_pc;
-  std::string_view exception_text;  // from driver r580 on, and then not always
+  std::string_view exception_text;  // from driver r580 on, but not always
 };
 
 struct Cta {
@@ -92,7 +92,7 @@ struct Warp {
   Home home;
   std::uint32_t id = 0, valid = 0, active = 0;  // the masks have a bit per lane
   bool broken = false;                          // stopped by a trap or breakpoint
-  std::uint32_t shared_bytes = 0;               // of its block, those of the system included; 0: not known
+  std::uint32_t shared_bytes = 0;               // of its block, including the system's; 0 if unknown
   std::optional<std::uint64_t> error_pc;
 };
 
@@ -101,14 +101,14 @@ struct Lane {
   Home home;
   std::uint32_t id = 0, exception = 0, call_depth = 0, system_call_depth = 0;
   Dim3 thread{};
-  std::uint64_t pc = 0;      // an address of the GPU or, from older drivers, of a copy of the code on the host
-  std::uint64_t offset = 0;  // of the PC in the function that runs
+  std::uint64_t pc = 0;      // a GPU address or, from older drivers, an address in a host copy of the code
+  std::uint64_t offset = 0;  // of the PC in the function that it is in
 };
 
-// Whether a warp's mask names the lane.
+// Returns whether a warp's mask includes the lane.
 inline bool has_bit(std::uint32_t mask, std::uint32_t lane) { return lane < 32 && ((mask >> lane) & 1) != 0; }
 
-// To be ordered by: as CUDA counts blocks and threads, x first.
+// A key that sorts blocks and threads as CUDA counts them, x first.
 inline Dim3 linear(const Dim3& d) { return {d[2], d[1], d[0]}; }
 
 struct ReturnAddress {
@@ -121,7 +121,7 @@ struct Metadata {
 
 class Dump {
  public:
-  // Empty if the file is not a GPU core dump. `file` must outlive the dump.
+  // Returns nullopt if the file is not a GPU core dump. `file` must outlive the dump.
   static std::optional<Dump> read(Bytes file);
 
   std::vector<Device> devices;
@@ -138,7 +138,7 @@ class Dump {
   std::vector<ReturnAddress> backtrace(const Lane& lane) const;  // innermost caller first, at most 64
   std::vector<std::uint32_t> registers(const Lane& lane) const;
   std::vector<std::uint32_t> uniform_registers(const Warp& warp) const;
-  // A bit for each that is true; nothing if they were not kept.
+  // One bit per predicate, set if it is true; nullopt if they were not kept.
   std::optional<std::uint32_t> predicates(const Lane& lane) const;
   std::optional<std::uint32_t> uniform_predicates(const Warp& warp) const;
   Bytes parameters(const Grid& grid) const;
@@ -147,7 +147,7 @@ class Dump {
   const Sm& sm(const Cta& cta) const { return sms[cta.sm]; }
   const Cta& cta(const Warp& warp) const { return ctas[warp.cta]; }
   const Warp& warp(const Lane& lane) const { return warps[lane.warp]; }
-  const Grid* grid(const Cta& cta) const;  // null where the grid was not kept
+  const Grid* grid(const Cta& cta) const;  // null if the grid was not kept
   const Context* context(const Grid& grid) const;
 
   Budget& budget() { return budget_; }
@@ -159,7 +159,7 @@ class Dump {
   std::optional<std::uint32_t> bits(Kind kind, Home parent) const;
   friend class DumpReader;
 
-  // The sections that are not tables of the hierarchy, sorted: by parent's table and row, kind, and then the section.
+  // The sections that are not tables of the hierarchy, sorted by parent table and row, kind, then section.
   using Child = std::array<std::uint32_t, 4>;
 
   ElfImage elf_;

@@ -5,7 +5,7 @@ namespace {
 
 Dim3 dim3(Bytes row, std::uint64_t offset) { return {row.u32(offset), row.u32(offset + 4), row.u32(offset + 8)}; }
 
-// An address that counts only if the flag beside it is set.
+// An address that is valid only if its flag is set.
 std::optional<std::uint64_t> valid_address(Bytes row, std::uint64_t address, std::uint64_t flag) {
   if (row.u32(flag) == 0) return std::nullopt;
   return row.u64(address);
@@ -79,8 +79,8 @@ Warp decode_warp(Bytes row, Row cta) {
           .error_pc = valid_address(row, 0, 24)};
 }
 
-// PC u64 @0, offset u64 @8, id u32 @16, thread u32x3 @20, exception u32 @32, call depth u32 @36, of it in system
-// calls u32 @40, condition codes @44; r575: convergence state @48
+// PC u64 @0, offset u64 @8, id u32 @16, thread u32x3 @20, exception u32 @32, call depth u32 @36; system call depth u32
+// @40, condition codes @44; r575: convergence state @48
 Lane decode_lane(Bytes row, Row warp) {
   return {.warp = warp,
           .home = {},

@@ -1,4 +1,4 @@
-// How the rows of a dump's tables are laid out. Each decodes one row; fields beyond the end of a shorter row are zero.
+// The layout of the rows in a dump's tables. Each function decodes one row; fields beyond its end are zero.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace cudadiag::evidence {
 
-// The size that every version of the driver writes; a table with smaller rows is invalid.
+// The row size that every driver version writes at least; a table with smaller rows is invalid.
 inline constexpr std::uint64_t smallest_row(Kind kind) {
   switch (kind) {
     case Kind::devices:

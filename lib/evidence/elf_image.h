@@ -30,7 +30,7 @@ struct Section {
 
 class ElfImage {
  public:
-  // Empty if this is not a little-endian ELF64 file for CUDA. Sections beyond the end of `file` are not counted.
+  // Returns nullopt if this is not a little-endian ELF64 file for CUDA. Counts only sections inside `file`.
   static std::optional<ElfImage> read(Bytes file);
 
   std::uint16_t type() const { return file_.u16(16); }
@@ -40,8 +40,8 @@ class ElfImage {
 
   Section section(std::uint32_t index) const;  // all zero beyond sections()
   std::string_view name(const Section& section) const { return names_.text(section.name); }
-  bool whole(const Section& section) const;      // its contents are in the file
-  Bytes contents(const Section& section) const;  // as much of them as there is
+  bool whole(const Section& section) const;      // its contents are completely in the file
+  Bytes contents(const Section& section) const;  // the part of its contents that is in the file
   std::optional<Section> named(std::string_view name) const;
 
  private:

@@ -5,7 +5,7 @@
 namespace cudadiag::evidence {
 namespace {
 
-// By code, as NVIDIA's debugger names them.
+// Indexed by code, with the names that NVIDIA's debugger uses.
 constexpr const char* kNames[] = {nullptr,
                                   "Lane Illegal Address",
                                   "Lane User Stack Overflow",

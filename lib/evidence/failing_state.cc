@@ -56,7 +56,7 @@ class Collection {
     }
   }
 
-  // For each warp, whether its threads are at one instruction: those that are not active are elsewhere, or nowhere.
+  // Notes whether each warp's threads are at one instruction; inactive threads are elsewhere, or have exited.
   void note_standing() {
     for (const Lane& lane : dump_.lanes) {
       const Warp& warp = dump_.warp(lane);
@@ -93,7 +93,7 @@ class Collection {
   const Function& around_;
   const Grid* grid_;
   FailingState state_;
-  std::map<Row, std::pair<std::uint64_t, bool>> stands_;  // by warp: where a thread of it is, and whether all are
+  std::map<Row, std::pair<std::uint64_t, bool>> stands_;  // by warp: where a thread of it is, and whether all are there
 };
 
 }  // namespace

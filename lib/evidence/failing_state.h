@@ -1,5 +1,5 @@
 // The hardware state from which an instruction's address can be computed: the registers of every thread that may have
-// failed. They are from the moment at which the GPU stopped, some instructions after the failing one.
+// failed. They were saved when the GPU stopped, some instructions after the failing one.
 #pragma once
 
 #include <cstdint>
@@ -16,35 +16,35 @@ namespace cudadiag::evidence {
 struct FailingLane {
   std::uint32_t lane = 0;
   Dim3 thread{};
-  std::optional<std::uint64_t> stands;  // the offset in `around` of the instruction that is next
+  std::optional<std::uint64_t> stands;  // the offset in `around` of the next instruction
   std::vector<std::uint32_t> registers;
-  std::optional<std::uint32_t> predicates;  // a bit for each that is true
+  std::optional<std::uint32_t> predicates;  // one bit per predicate, set if it is true
 };
 
 struct FailingWarp {
   Dim3 block{};
   bool together = false;           // all its threads are at one instruction
-  std::uint32_t shared_bytes = 0;  // of the block, those of the system included; 0: not known
+  std::uint32_t shared_bytes = 0;  // of the block, including the system's; 0 if unknown
   std::vector<std::uint32_t> uniform_registers;
   std::optional<std::uint32_t> uniform_predicates;
   std::vector<FailingLane> lanes;
 };
 
 struct FailingState {
-  // Threads beyond these are counted and left out.
+  // At most this many threads are kept; the others are only counted.
   static constexpr std::size_t kMostLanes = 4096;
 
   KernelFacts facts;       // of the kernel
-  std::string parameters;  // their bytes; empty: not known
+  std::string parameters;  // the bytes of the parameters; empty if unknown
   std::uint64_t shared_window = 0, local_window = 0;
-  bool clusters = false;           // several blocks form a cluster
-  std::vector<FailingWarp> warps;  // in the order of blocks and threads; none once they have exited
+  bool clusters = false;           // the launch groups blocks into clusters
+  std::vector<FailingWarp> warps;  // sorted by block and thread; empty if they have exited
   std::uint64_t left_out = 0;
 };
 
-// Those of `lanes` that failed together with `first`: in the same grid, by the same exception, at the same instruction.
-// The hardware names a whole warp: a thread among its lanes may have done nothing wrong. `around`: the code in which
-// the places of threads are counted.
+// Returns the state of those `lanes` that failed together with `first`: in the same grid, by the same exception, at the
+// same instruction. The hardware names a whole warp, so some threads among its lanes may have done nothing wrong.
+// `around`: the code that the threads' offsets are relative to.
 FailingState failing_state(const Dump& dump, const DeviceCode& code, const std::vector<const Lane*>& lanes,
                            const Lane& first, const Function& around);
 

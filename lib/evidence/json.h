@@ -1,4 +1,4 @@
-// A testimony as JSON: `device` of the report contract and what only a core dump knows.
+// A testimony as JSON: `device` of the report contract, and members that only a core dump can fill.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace cudadiag::evidence {
 
-// The access that failed, as far as the dump and its code tell.
+// The failing access, as far as the dump and its code show it.
 struct AccessSummary {
   std::string kind, space;                 // "load", "global"
-  std::uint32_t bytes = 0;                 // 0: not known
+  std::uint32_t bytes = 0;                 // 0 if unknown
   std::optional<std::uint64_t> address;    // of the first thread
-  std::optional<std::uint32_t> parameter;  // from 1, that the address is made of
-  std::uint32_t parameter_byte = 0;        // of the word in it
+  std::optional<std::uint32_t> parameter;  // number, from 1, of the parameter that the address is made of
+  std::uint32_t parameter_byte = 0;        // offset of the word in it
   std::optional<std::uint64_t> value;      // of that word
 };
 
-// One object. Every member is there; null is "not known", and all are null if the dump holds no failure. `instruction`
-// as describe() takes it. `inline` is the whole chain from the innermost line on, empty if nothing was inlined.
-// `debugger`: null if it was not asked. `access`: null if it is not known.
+// Writes one object with every member. null means "not known", and all members are null if the dump contains no
+// failure. `instruction`: as for describe(). `inline` is the whole chain from the innermost line on, empty if nothing
+// was inlined. `debugger` is null if it was not asked, `access` if it is unknown.
 std::string write_json(const Testimony& testimony, const std::string& instruction = {},
                        const DebuggerWitness* debugger = nullptr, const AccessSummary* access = nullptr);
 

@@ -10,19 +10,19 @@ namespace cudadiag::evidence {
 
 struct KernelFacts {
   struct Parameter {
-    std::uint32_t index = 0, offset = 0, bytes = 0;  // the offset is from the beginning of the first one
+    std::uint32_t index = 0, offset = 0, bytes = 0;  // the offset is relative to the first parameter
   };
 
-  std::uint32_t offset = 0, bytes = 0;  // of all parameters, in constant bank 0; 0 bytes: not known, or none
-  std::vector<Parameter> parameters;    // by offset
+  std::uint32_t offset = 0, bytes = 0;  // of all parameters, in constant bank 0; 0 bytes if none or unknown
+  std::vector<Parameter> parameters;    // sorted by offset
 
-  // The parameter that holds this byte of them; null: not known.
+  // Returns the parameter that contains this byte; null if unknown.
   const Parameter* at(std::uint32_t byte) const;
 };
 
-// Entries: format u8, attribute u8, then 2 bytes of value or of length. Attribute 0x0a: u32 section, u16 offset of the
-// parameters in their constant bank, u16 bytes. 0x17, of each parameter: u32, u16 its number, u16 where it begins among
-// them, u32 with its size above 18 bits of its own kind.
+// Entries: format u8, attribute u8, then 2 bytes of value or length. Attribute 0x0a: section u32, offset of the
+// parameters in their constant bank u16, size u16. Attribute 0x17, for each parameter: u32, number u16, offset u16, and
+// u32 with the size above 18 other bits.
 KernelFacts read_kernel_facts(Bytes section);
 
 }  // namespace cudadiag::evidence

@@ -11,7 +11,7 @@
 namespace cudadiag::evidence {
 namespace {
 
-constexpr std::size_t kMostRows = 1u << 20;  // of a sequence, that is of a function
+constexpr std::size_t kMostRows = 1u << 20;  // of a sequence, which is one function
 constexpr std::size_t kDeepestInlining = 256;
 
 struct SourceFile {
@@ -29,15 +29,15 @@ struct LineRow {
 struct Unit {
   std::uint8_t instruction_length = 1, line_range = 1, opcode_base = 1;
   std::int8_t line_base = 0;
-  std::vector<std::uint8_t> operands;  // how many the standard opcodes have, from opcode 1
+  std::vector<std::uint8_t> operands;  // operand counts of the standard opcodes, from opcode 1
   std::vector<std::string_view> folders;
   std::vector<SourceFile> files;
-  std::uint64_t names = 0;  // what offsets into .debug_str are relative to
+  std::uint64_t names = 0;  // the base of offsets into .debug_str
   Bytes program;
 };
 
-// The header, after which the program begins: length u32, version u16, header length u32, instruction length u8,
-// (version 4: operations u8), default u8, line base i8, line range u8, opcode base u8, operand counts, folders, files.
+// The header, followed by the program: length u32, version u16, header length u32, instruction length u8, (version 4:
+// operations u8), default u8, line base i8, line range u8, opcode base u8, operand counts, folders, files.
 bool read_header(Bytes bytes, Unit& unit) {
   Cursor in(bytes);
   const std::uint16_t version = in.u16();
@@ -62,21 +62,21 @@ bool read_header(Bytes bytes, Unit& unit) {
   return true;
 }
 
-// Where a unit's inlined functions have their names.
+// Where the names of a unit's inlined functions are.
 struct UnitNames {
   std::uint64_t first = 0;  // in .debug_str
-  std::uint64_t last = 0;   // the furthest name used, from first
-  bool known = true;        // whether first is
+  std::uint64_t last = 0;   // the furthest name used, relative to first
+  bool known = true;        // whether `first` is known
 };
 
 // A chain whose names are still offsets.
 struct FoundChain {
   LineChain frames;
-  std::vector<std::uint64_t> names;  // of the frames that were inlined: all but the last
-  std::size_t unit = 0;              // among those that inlined anything
+  std::vector<std::uint64_t> names;  // of the inlined frames: all but the last
+  std::size_t unit = 0;              // index among the units that inlined anything
 };
 
-// Addresses whose chains were not found so far, with their numbers.
+// Addresses whose chains have not been found yet, with their indices.
 using Wanted = std::multimap<std::uint64_t, std::size_t>;
 
 class LineProgram {
@@ -84,8 +84,8 @@ class LineProgram {
   LineProgram(const Unit& unit, std::size_t ordinal, Budget& budget)
       : unit_(unit), ordinal_(ordinal), budget_(budget) {}
 
-  // Runs the program and fills the chains of the addresses that it covers, which are wanted no more then. What it
-  // returns is the furthest name.
+  // Runs the program, and fills the chains of the addresses that it covers and removes them from `wanted`. Returns the
+  // furthest name.
   std::optional<std::uint64_t> run(Wanted& wanted, std::vector<FoundChain>& chains) {
     Cursor in(unit_.program);
     while (!in.done()) {
@@ -135,7 +135,7 @@ class LineProgram {
     }
   }
 
-  // Whether the sequence ends here.
+  // Returns whether the sequence ends here.
   bool extended(Cursor& in) {
     enum { end_sequence = 1, set_address = 2, inlined_call = 0x90, function_name = 0x91 };
     const std::uint64_t length = in.uleb();
@@ -179,7 +179,7 @@ class LineProgram {
     too_long_ = false;
   }
 
-  // The last row at or before the address: compilers put the innermost of several inlined lines last.
+  // Finds the last row at or before the address, because compilers put the innermost of several inlined lines last.
   FoundChain chain_at(std::uint64_t address) const {
     const LineRow* found = nullptr;
     for (const LineRow& row : rows_) {
@@ -190,7 +190,7 @@ class LineProgram {
     while (found != nullptr && chain.frames.size() < kDeepestInlining) {
       chain.frames.push_back(frame_of(*found));
       if (found->context != 0) chain.names.push_back(found->function);
-      // Calls come before what they inline: anything else would be a cycle.
+      // A call comes before what it inlines; anything else would be a cycle.
       const auto here = static_cast<std::size_t>(found - rows_.data());
       found = found->context != 0 && found->context - 1 < here ? &rows_[found->context - 1] : nullptr;
     }
@@ -211,14 +211,14 @@ class LineProgram {
   std::size_t ordinal_;
   Budget& budget_;
   LineRow row_;
-  std::vector<LineRow> rows_;                                         // of this sequence
-  std::uint64_t lowest_ = std::numeric_limits<std::uint64_t>::max();  // address of them
+  std::vector<LineRow> rows_;                                         // of the current sequence
+  std::uint64_t lowest_ = std::numeric_limits<std::uint64_t>::max();  // lowest address in rows_
   bool too_long_ = false;
   std::optional<std::uint64_t> last_name_;
 };
 
-// Finds where the names of linked units begin if the linker does not say: after those of the unit before, provided
-// that this uses up all of .debug_str. Else only the first unit's are known.
+// Finds where the names of linked units begin if the linker does not say: after those of the previous unit, provided
+// that this uses up all of .debug_str. Otherwise only the first unit's start is known.
 void place_names(std::vector<UnitNames>& units, Bytes strings) {
   if (std::any_of(units.begin(), units.end(), [](const UnitNames& unit) { return unit.first != 0; })) return;
   std::uint64_t next = 0;

@@ -10,7 +10,7 @@
 namespace cudadiag::evidence {
 namespace {
 
-// For each kernel. Threads spread over its loops, and more places would add nothing.
+// Per kernel. Threads spread over its loops, and more places would add nothing.
 constexpr std::size_t kMostPlaces = 8;
 
 struct Gathered {

@@ -9,10 +9,10 @@
 
 namespace cudadiag::evidence {
 
-inline constexpr std::size_t kMostKernels = 1024;  // eight GPUs run no more at once
+inline constexpr std::size_t kMostKernels = 1024;  // eight GPUs never run more at once
 
-// Those with blocks on the GPU, most threads first, kMostKernels of them; grids without any are left out: they wait for
-// room, or end.
+// Returns at most kMostKernels kernels with blocks on the GPU, most threads first. Grids without blocks are left out,
+// because they wait for room or are ending.
 std::vector<RunningKernel> running_kernels(const Dump& dump, const DeviceCode& code);
 
 }  // namespace cudadiag::evidence

@@ -12,8 +12,8 @@
 namespace cudadiag::evidence {
 namespace {
 
-// x runs fastest, as thread and block numbers do. The threads that failed: those with an exception, else those at a
-// trap.
+// Returns the threads that failed: those with an exception, otherwise those at a trap. x varies fastest, as in CUDA's
+// numbering of threads and blocks.
 std::vector<const Lane*> failed_lanes(const Dump& dump, bool trapped) {
   std::vector<const Lane*> failed;
   for (const Lane& lane : dump.lanes) {
@@ -82,7 +82,7 @@ class Examination {
     }
   }
 
-  // All that is left of a warp that has exited.
+  // Only this is left of a warp that has exited.
   void of_sm(const Sm& sm) {
     of_exception(sm, sm.exception);
     if (sm.error_pc) set_pc(*sm.error_pc, PcWitness::sm);
@@ -134,7 +134,7 @@ class Examination {
     failure_.witness = witness;
   }
 
-  // Functions and lines of all places. A caller is looked up at its call, not after it; so is a failed assertion,
+  // Sets functions and lines of all places. A caller is looked up at its call, not after it. So is a failed assertion,
   // from whose handler the thread would return.
   void resolve() {
     std::vector<std::pair<CodePlace*, std::uint64_t>> places;
@@ -184,7 +184,7 @@ class Examination {
 
   const Dump& dump_;
   const Device* device_ = nullptr;  // of the failure
-  const Lane* first_ = nullptr;     // that failed
+  const Lane* first_ = nullptr;     // the first thread that failed
   const DeviceCode& code_;
   DumpedFailure failure_;
 };

@@ -1,5 +1,5 @@
-// The contents of a GPU core dump that concern the failure: plain data, with "not known" for everything that the
-// hardware did not keep. Function names are mangled.
+// The contents of a GPU core dump that concern the failure, as plain data. Everything that the hardware did not keep is
+// explicitly unknown. Function names are mangled.
 #pragma once
 
 #include <cstdint>
@@ -23,41 +23,41 @@ struct CodePlace {
   std::uint64_t pc = 0;
   std::string function{};           // empty if the code around it was not kept
   std::uint64_t offset = 0;         // in the function
-  std::vector<SourceLine> lines{};  // innermost first, through what was inlined to the function itself; often empty
+  std::vector<SourceLine> lines{};  // innermost first, through inlined functions to the function itself; often empty
 };
 
-// The code around the instruction that failed, for a disassembler: the whole kernel, with the functions that only it
-// calls, or a function that others call as well.
+// The code around the failing instruction, for a disassembler: the whole kernel with the functions that only it calls,
+// or a function that others call as well.
 struct FunctionCode {
   static constexpr std::uint64_t kLargest = 4u << 20;
 
   std::string architecture;  // "sm_90"
-  std::string instructions;  // as they are in the GPU's memory
-  std::uint64_t offset = 0;  // of the instruction in them
+  std::string instructions;  // as in the GPU's memory
+  std::uint64_t offset = 0;  // of the failing instruction in `instructions`
 };
 
-// The source of the PC: a warp or an SM names the instruction that failed; a thread only the one at which it is.
+// The source of the PC. A warp or an SM names the failing instruction; a thread names only the one that it is at.
 enum class PcWitness { warp, sm, thread };
 
 struct DumpedFailure {
-  std::uint32_t exception = 0;  // 0: a trap instruction
+  std::uint32_t exception = 0;  // 0 for a trap instruction
   std::string exception_name;
-  std::string message;  // the driver's own words, where it left any
+  std::string message;  // the driver's own message, if there is one
 
   // The first failing thread, in the order of blocks and threads; unknown once its warp has exited.
   std::optional<std::uint32_t> warp, lane;
   std::optional<Dim3> block, thread;
   std::uint32_t device = 0, sm = 0;
-  std::optional<std::uint64_t> threads, blocks;  // how many failed
+  std::optional<std::uint64_t> threads, blocks;  // number that failed
   std::vector<std::uint32_t> registers;
 
-  std::optional<PcWitness> witness;  // of place
+  std::optional<PcWitness> witness;  // the source of `place`
   CodePlace place;
-  std::optional<FunctionCode> code;   // none where the instruction or the code is not known
-  std::optional<FailingState> state;  // none where no PC names the instruction that failed
-  std::optional<SourceLine> trap;     // of the instruction before place, at which a trapped thread stopped
+  std::optional<FunctionCode> code;   // nullopt if the instruction or the code is unknown
+  std::optional<FailingState> state;  // nullopt if no PC names the failing instruction
+  std::optional<SourceLine> trap;     // line of the instruction before `place`, if a trap stopped the thread
   std::optional<CodePlace> stands;    // where the thread has got to since, as debuggers show it
-  std::vector<CodePlace> callers;     // of stands, innermost first; a place is where the caller continues
+  std::vector<CodePlace> callers;     // of `stands`, innermost first; a place is where the caller continues
 
   std::string kernel;  // empty if neither the grid nor the PC shows it
   std::optional<std::uint64_t> grid_id;
@@ -65,34 +65,34 @@ struct DumpedFailure {
   std::optional<std::uint32_t> host_thread;  // that launched the kernel
 };
 
-// Threads of a running kernel that are at the same instruction.
+// The threads of a running kernel that are at one instruction.
 struct RunningPlace {
   CodePlace place;
   std::uint64_t threads = 0;
-  Dim3 block{}, thread{};  // of the first of them
+  Dim3 block{}, thread{};  // of the first thread
 };
 
-// A kernel that was on the GPU when the dump was asked for.
+// A kernel that was on the GPU when the dump was requested.
 struct RunningKernel {
-  std::string kernel;  // empty: not known
+  std::string kernel;  // empty if unknown
   std::uint32_t device = 0;
   std::uint64_t grid_id = 0;
   std::optional<Dim3> grid, block_dim;
   std::optional<std::uint32_t> host_thread;
-  std::uint64_t blocks = 0, threads = 0;  // that were on the GPU
-  std::vector<RunningPlace> places;       // most threads first; not all of them
+  std::uint64_t blocks = 0, threads = 0;  // those on the GPU
+  std::vector<RunningPlace> places;       // most threads first; not all places
 };
 
 struct Testimony {
   std::vector<std::string> devices;       // "0: NVIDIA H200, sm_90"
   std::string versions;                   // "driver 580.159, CUDA 13.0"; empty from old drivers
-  std::vector<std::uint32_t> failed_sms;  // that report an exception
-  std::optional<DumpedFailure> failure;   // none in a dump that was asked for
-  std::vector<RunningKernel> running;     // of such a dump
-  std::uint64_t damaged = 0;              // parts that were left out because they could not be right
+  std::vector<std::uint32_t> failed_sms;  // SMs that report an exception
+  std::optional<DumpedFailure> failure;   // nullopt if the dump was requested
+  std::vector<RunningKernel> running;     // for a requested dump
+  std::uint64_t damaged = 0;              // number of parts left out because they cannot be right
 };
 
-// Empty if `file` is not a GPU core dump.
+// Returns nullopt if `file` is not a GPU core dump.
 std::optional<Testimony> examine(Bytes file);
 
 }  // namespace cudadiag::evidence

@@ -118,7 +118,7 @@ class Description {
     }
   }
 
-  // Recursion folds into one line.
+  // Folds recursion into one line.
   void add_callers(const std::vector<CodePlace>& callers) {
     for (std::size_t i = 0; i < callers.size();) {
       std::size_t end = i + 1;

@@ -1,4 +1,4 @@
-// A testimony for people.
+// A testimony as text for people.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace cudadiag::evidence {
 
-// Line by line, with whatever characters the dump's names have. `instruction`: the failing one, disassembled; empty if
-// that could not be done. `access`: what it did, a line each.
+// Returns lines that may contain any characters of the dump's names. `instruction`: the failing one, disassembled, or
+// empty. `access`: what the instruction did, one line per fact.
 std::vector<std::string> describe(const Testimony& testimony, const std::string& instruction = {},
                                   const std::vector<std::string>& access = {});
 

@@ -23,7 +23,7 @@ constexpr std::string_view kBlock = ": block: [";
 constexpr std::string_view kThread = "], thread: [";
 constexpr std::string_view kAssertion = "] Assertion `";
 constexpr std::string_view kFailed = "` failed";
-constexpr std::string_view kUnnamed = "unknown";  // Triton's word
+constexpr std::string_view kUnnamed = "unknown";  // printed by Triton
 
 std::optional<std::uint32_t> number(std::string_view text) {
   std::uint32_t value = 0;
@@ -45,7 +45,7 @@ std::optional<Dim3> dimensions(std::string_view text) {
   return found;
 }
 
-// Other output often precedes it on the same line: a progress bar, the tag of a rank.
+// Other output often precedes it on the same line: a progress bar, or the tag of a rank.
 std::string_view without_foreign_start(std::string_view file) {
   for (const std::string_view mark : {" /", ":/", "]/", ">/", "|/"}) {
     if (const std::size_t at = file.rfind(mark); at != std::string_view::npos) file.remove_prefix(at + 1);
@@ -56,8 +56,8 @@ std::string_view without_foreign_start(std::string_view file) {
   return base::trimmed(file);
 }
 
-// "FILE:LINE: FUNCTION"; names of functions can have colons too, but no numbers between them, which a time before it
-// has.
+// "FILE:LINE: FUNCTION". Names of functions can contain colons too, but no numbers between them, unlike a preceding
+// time.
 bool read_place(std::string_view text, Assertion& assertion) {
   for (std::size_t end = text.rfind(": "); end != std::string_view::npos && end > 0; end = text.rfind(": ", end - 1)) {
     const std::size_t colon = text.find_last_not_of("0123456789", end - 1);
@@ -73,7 +73,7 @@ bool read_place(std::string_view text, Assertion& assertion) {
   return false;
 }
 
-// `text` without what precedes `mark`, and that.
+// Removes everything up to the end of `mark` from `text`, and returns the part before `mark`.
 std::optional<std::string_view> take_until(std::string_view& text, std::string_view mark) {
   const std::size_t at = text.find(mark);
   if (at == std::string_view::npos) return std::nullopt;
@@ -108,7 +108,7 @@ class Reader {
       if (!condition) return;
       if (line.starts_with('.')) line.remove_prefix(1);
       const auto block_index = dimensions(*block), thread_index = dimensions(*thread);
-      // A line that was cut by another one has the start of that one inside.
+      // If another line interrupted this one, its start is inside.
       const bool mixed = condition->find(kBlock) != std::string_view::npos;
       Assertion assertion;
       if (!block_index || !thread_index || mixed || !read_place(*place, assertion)) continue;
@@ -163,7 +163,7 @@ class Reader {
   static bool same(const Assertion& a, const Assertion& b) {
     if (a.line != b.line || a.function != b.function || a.condition != b.condition) return false;
     if (a.file == b.file) return true;
-    // One of them has other output at its start.
+    // Other output precedes one of them.
     const auto& [longer, shorter] = a.file.size() > b.file.size() ? std::tie(a.file, b.file) : std::tie(b.file, a.file);
     return shorter.starts_with('/') && longer.ends_with(shorter);
   }
@@ -181,14 +181,14 @@ class Reader {
       known->file = assertion.file;
     }
     auto& threads = threads_[static_cast<std::size_t>(known - found_.begin())];
-    // An exception may be printed more than once, and with it its assertions.
+    // An exception may be printed more than once, together with its assertions.
     threads.emplace(assertion.block, assertion.thread);
     known->threads = threads.size();
   }
 
   std::vector<Assertion> found_;
-  std::vector<std::set<std::pair<Dim3, Dim3>>> threads_;  // of found_
-  std::optional<Assertion> dsa_;                          // whose block of lines has begun
+  std::vector<std::set<std::pair<Dim3, Dim3>>> threads_;  // of each of found_
+  std::optional<Assertion> dsa_;                          // the one whose block of lines has begun
   bool thread_known_ = false;                             // of dsa_
 };
 

@@ -2,10 +2,10 @@
 //
 // CUDA's assert(), PyTorch's CUDA_KERNEL_ASSERT and Triton's device_assert print a line for each thread:
 //   FILE:LINE: FUNCTION: block: [x,y,z], thread: [x,y,z] Assertion `CONDITION` failed.
-// PyTorch built with TORCH_USE_CUDA_DSA keeps the first ten in memory and prints them in its exception instead, each
-// as a block of lines "  GPU assertion failure message = …", "  File containing assertion = FILE:LINE" and so on.
+// PyTorch built with TORCH_USE_CUDA_DSA instead keeps the first ten in memory and prints them in its exception. Each is
+// a block of lines "  GPU assertion failure message = …", "  File containing assertion = FILE:LINE" and so on.
 //
-// The output is the target's: nothing in it is believed beyond these shapes, and what is cut short is left out.
+// The output comes from the target: only these shapes are accepted, and truncated parts are left out.
 #pragma once
 
 #include <array>
@@ -17,24 +17,24 @@
 
 namespace cudadiag::evidence {
 
-// One assertion of the source, with all threads that failed it.
+// An assertion in the source, with all threads that failed it.
 struct Assertion {
-  std::string condition;  // with whatever characters the program printed, in at most kLongestPart bytes
+  std::string condition;  // with any characters that the program printed, at most kLongestPart bytes
   std::string file;
   std::uint32_t line = 0;
-  std::string function;  // as the compiler names it: "void scale(int *)", "scale", "operator()"; Triton's has no name
+  std::string function;  // as the compiler writes it: "void scale(int *)", "scale", "operator()"; empty for Triton
   std::array<std::uint32_t, 3> block{}, thread{};  // of the first that was printed
-  std::uint64_t threads = 0;                       // that were printed, each once
+  std::uint64_t threads = 0;                       // number printed, each counted once
 };
 
 inline constexpr std::size_t kLongestPart = 4096;
-// Different assertions that are kept apart; further ones are left out.
+// At most this many different assertions are kept; further ones are left out.
 inline constexpr std::size_t kMostAssertions = 64;
 
-// In the order of their first appearance.
+// Sorted by first appearance.
 std::vector<Assertion> assertions_in(std::string_view output);
 
-// Reads only the first and the last `kept` bytes. Empty if it is not a regular file.
+// Reads only the first and the last `kept` bytes. Returns an empty list if `output` is not a regular file.
 inline constexpr std::uint64_t kOutputKept = std::uint64_t{4} << 20;
 std::vector<Assertion> read_assertions(const std::filesystem::path& output, std::uint64_t kept = kOutputKept);
 

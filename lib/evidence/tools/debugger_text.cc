@@ -21,7 +21,7 @@ std::optional<Number> number(std::string_view text, int base = 10) {
   return value;
 }
 
-// The text after `mark`; nothing if the mark is not there.
+// Returns the text after `mark`; nullopt if the mark is missing.
 std::optional<std::string_view> after(std::string_view text, std::string_view mark) {
   const std::size_t at = text.find(mark);
   if (at == std::string_view::npos) return std::nullopt;
@@ -43,7 +43,7 @@ class Reader {
       const std::string_view line = output.substr(0, end);
       output.remove_prefix(std::min(output.size(), end + 1));
       if (line.size() > 4 * kLongestPart) continue;
-      // A frame continues in indented lines.
+      // Indented lines continue a frame.
       if (!frame_.empty() && line.starts_with(' ') && frame_.size() < 4 * kLongestPart) {
         frame_.append(line);
         continue;
@@ -76,7 +76,7 @@ class Reader {
     if (found_.exception.empty()) found_.exception = taken_part(name);
   }
 
-  // "0x7fff20cd8fb0  kernel<64>(char const*)  (common.cuh:692)"; name and line may be missing.
+  // "0x7fff20cd8fb0  kernel<64>(char const*)  (common.cuh:692)"; the name and the line may be missing.
   void read_error(std::string_view text) {
     if (const auto pc = take_address(text)) found_.error_pc = pc;
     const std::size_t open = text.rfind('(');
@@ -116,7 +116,7 @@ class Reader {
     found_.kernel = taken_part(name.starts_with("in ") ? name.substr(3) : name);
     frame.remove_prefix(launch + 3);
     found_.grid = take_dimensions(frame);
-    // A cluster may be between the two.
+    // A cluster may come between the two.
     while (frame.starts_with(',')) {
       frame.remove_prefix(1);
       found_.block_dim = take_dimensions(frame);
@@ -127,7 +127,7 @@ class Reader {
   std::string frame_;
 };
 
-// Without blanks, and without the parameters where one of the two has none: "far_load" for "far_load(int*)".
+// Removes blanks, and the parameters if only one of the names has them: "far_load" for "far_load(int*)".
 std::string comparable(const std::string& name, bool parameters) {
   std::string text;
   int depth = 0;  // of template arguments
@@ -183,7 +183,7 @@ class Comparison {
     if (here && there) tell(field, text_of(*here), text_of(*there), *here == *there);
   }
 
-  // Compares the failing instructions, or else the instructions at which the thread stopped.
+  // Compares the failing instructions, or otherwise the instructions at which the thread stopped.
   void compare_places(const DumpedFailure& failure, const DebuggerTestimony& debugger) {
     if (!failure.witness) return;
     const bool failed = *failure.witness != PcWitness::thread;

@@ -1,7 +1,6 @@
 // Parses the output of NVIDIA's debugger on a core dump (`cuda-gdb --batch`), and compares it with our own reading.
 //
-// The text is a foreign program's: nothing in it is believed beyond the shapes below, and what does not fit is left
-// out.
+// The text comes from a foreign program: only the shapes below are accepted, and anything else is left out.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace cudadiag::evidence {
 
-// "cases.cu:17"; line 0: not known. The debugger prints files with their folders or without.
+// "cases.cu:17"; line 0 if unknown. The debugger prints files with or without their folders.
 struct DebuggerLine {
   std::string file;
   std::uint32_t line = 0;
@@ -22,7 +21,7 @@ struct DebuggerLine {
 
 struct DebuggerTestimony {
   std::string exception;                      // "Warp Illegal Address"
-  std::optional<std::uint64_t> error_pc, pc;  // of the failing instruction; at which the thread stopped
+  std::optional<std::uint64_t> error_pc, pc;  // of the failing instruction; of the one at which the thread stopped
   DebuggerLine error_line, line;              // likewise
   std::string kernel;                         // as the debugger writes it: demangled, with or without parameters
   std::optional<Dim3> grid, block_dim, block, thread;
@@ -30,7 +29,7 @@ struct DebuggerTestimony {
 
 DebuggerTestimony debugger_testimony(std::string_view output);
 
-// The commands after the dump's own whose output debugger_testimony() reads.
+// The commands after the dump's own that produce the output for debugger_testimony().
 inline constexpr const char* kDebuggerCommands[] = {"print/x $errorpc", "print/x $pc", "bt"};
 
 struct Difference {
@@ -43,22 +42,22 @@ struct CrossCheck {
   std::vector<Difference> different;
 };
 
-// Field by field; what only one of the two knows is not compared.
+// Compares each field that both know.
 CrossCheck cross_check(const DumpedFailure& failure, const DebuggerTestimony& debugger);
 
 // The result of asking the debugger.
 struct DebuggerWitness {
-  std::string failed;  // why it has nothing to say, as a sentence; empty: see `check`
+  std::string failed;  // a sentence that says why it has no answer; if empty, see `check`
   CrossCheck check;
 };
 
-// `ended`: how the debugger failed, "signal 6"; empty if it ended well.
+// `ended`: how the debugger failed, such as "signal 6"; empty if it ended well.
 DebuggerWitness debugger_witness(const std::optional<DumpedFailure>& failure, std::string_view output,
                                  const std::string& ended);
 
-// As sentences: "cuda-gdb agrees: exception, kernel", "cuda-gdb differs: line cases.cu:17, here cases.cu:16".
+// Returns sentences: "cuda-gdb agrees: exception, kernel", "cuda-gdb differs: line cases.cu:17, here cases.cu:16".
 std::vector<std::string> sentences(const DebuggerWitness& witness);
-// In a word or two: "cuda-gdb agrees", "cuda-gdb differs: line".
+// Returns a few words: "cuda-gdb agrees", "cuda-gdb differs: line".
 std::string outcome(const DebuggerWitness& witness);
 
 }  // namespace cudadiag::evidence

@@ -22,7 +22,7 @@ constexpr std::string_view kPrefix = "=========";
 
 constexpr std::string_view kMargin = " \r";
 
-// "4,194,304" or "4194304" at the start of `text`, which loses it.
+// Removes "4,194,304" or "4194304" from the start of `text`.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
   std::string digits;
   while (!text.empty() && (text.front() == ',' || (text.front() >= '0' && text.front() <= '9'))) {
@@ -53,7 +53,7 @@ bool read_line(std::string_view text, Place& place) {
   return true;
 }
 
-// "FILE:LINE:FUNCTION", where the file may be left out. Names of functions have colons too, those of files hardly.
+// "FILE:LINE:FUNCTION", or without the file. Names of functions contain colons too, names of files hardly ever.
 void read_old_place(std::string_view text, Place& place) {
   for (std::size_t colon = text.find(':'); colon != std::string_view::npos; colon = text.find(':', colon + 1)) {
     const std::size_t end = text.find(':', colon + 1);
@@ -122,7 +122,7 @@ class Reader {
     } else if (take(line, "and is ")) {
       read_nearest(line);
     } else if (take(line, "Device Frame:")) {
-      // Innermost first: the last one is the kernel.
+      // Frames come innermost first, so the last one is the kernel.
       if (open_) access_.kernel = place_of(line).function;
     } else {
       end_record();
@@ -206,7 +206,7 @@ std::string hexadecimal(std::uint64_t value) {
   return {text.data(), end};
 }
 
-// How the accessed bytes lie to the allocation; by its own numbers, as releases count distances differently.
+// The position of the accessed bytes relative to the allocation. Computed here, because releases count differently.
 std::string relation(const InvalidAccess& access) {
   const auto [begin, size] = *access.nearest;
   const std::uint64_t at = *access.address;

@@ -6,9 +6,9 @@
 //   =========     and is N bytes after the nearest allocation at 0x… of size N bytes
 //   =========     Device Frame: CALLER+0x30 in FILE:LINE
 // Releases before 2023 have "at 0x90 in FILE:LINE:FUNCTION" and "Device Frame:FILE:LINE:CALLER [0x30]". Host frames are
-// passed over.
+// skipped.
 //
-// The log is a foreign program's: nothing is believed beyond these shapes, and a record that is cut short is left out.
+// The log comes from a foreign program: only these shapes are accepted, and a truncated record is left out.
 #pragma once
 
 #include <array>
@@ -26,12 +26,12 @@ struct InvalidAccess {
     std::uint64_t address = 0, bytes = 0;
   };
 
-  std::string space, mode;  // "global", "write"; empty for records of another kind, as "Stack overflow"
+  std::string space, mode;  // "global", "write"; empty for other kinds of record, such as "Stack overflow"
   std::uint64_t bytes = 0;
   std::string headline;          // of the record
-  std::string function, kernel;  // as they were printed: mangled if the tool was asked for that
+  std::string function, kernel;  // as printed: mangled if the tool was asked for that
   std::uint64_t offset = 0;      // in function
-  std::string file;              // empty: not known
+  std::string file;              // empty if unknown
   std::uint32_t line = 0;
   std::array<std::uint32_t, 3> thread{}, block{};
   std::optional<std::uint64_t> address;
@@ -40,16 +40,16 @@ struct InvalidAccess {
 };
 
 struct SanitizerLog {
-  std::vector<InvalidAccess> accesses;  // kMostAccesses at most
-  std::optional<std::uint64_t> errors;  // that it counted; nothing: it did not finish
-  std::string complaint;                // the first error of its own, "Error: …"
+  std::vector<InvalidAccess> accesses;  // at most kMostAccesses
+  std::optional<std::uint64_t> errors;  // number that it counted; nullopt if it did not finish
+  std::string complaint;                // the first error about itself, "Error: …"
 };
 
 inline constexpr std::size_t kMostAccesses = 256;
 
 SanitizerLog sanitizer_log(std::string_view text);
 
-// Reads the first `kept` bytes. Empty if it is not a regular file.
+// Reads the first `kept` bytes. Returns "" if `file` is not a regular file.
 inline constexpr std::uint64_t kLogKept = std::uint64_t{4} << 20;
 std::string read_log(const std::filesystem::path& file, std::uint64_t kept = kLogKept);
 

@@ -1,5 +1,5 @@
-// Pieces of the output of NVIDIA's tools: each is removed from the start of a text. Nothing: it is not there; the text
-// may then have lost a part.
+// Parses pieces of the output of NVIDIA's tools. Each function removes a piece from the start of `text`. If the piece
+// is missing it returns nullopt, and `text` may have lost a part.
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@ namespace cudadiag::evidence {
 // The longest name or sentence that is kept, in bytes.
 inline constexpr std::size_t kLongestPart = 4096;
 
-// Without blanks at the ends, and not longer than a name in a report may be.
+// Trims blanks, and cuts the text to the longest name that a report may have.
 std::string taken_part(std::string_view text);
 
-// False: `text` does not start so.
+// Returns false if `text` does not start with `start`.
 bool take(std::string_view& text, std::string_view start);
 // "0x7f21277a0a70"
 std::optional<std::uint64_t> take_address(std::string_view& text);
