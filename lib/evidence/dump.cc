@@ -54,7 +54,7 @@ class DumpReader {
     if (elf.sections_missing() > 0) dump_.budget_.damage();
     for (std::uint32_t i = 0; i < elf.sections(); ++i) {
       const Section section = elf.section(i);
-      if (i > 0 && section.type == elf::kNone) dump_.budget_.damage();  // only the first is empty; a tail of zeros is not
+      if (i > 0 && section.type == elf::kNone) dump_.budget_.damage();  // only the first section may be empty
       for (const Kind kind : {Kind::code, Kind::devices, Kind::contexts, Kind::sms, Kind::grids, Kind::ctas,
                               Kind::warps, Kind::lanes, Kind::modules, Kind::metadata}) {
         if (is(section, kind)) sections_[kind].push_back(i);

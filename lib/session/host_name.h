@@ -1,11 +1,11 @@
-// The name of this machine: process ids mean nothing on another one.
+// The name of this machine; process ids mean nothing on another one.
 #pragma once
 
 #include <string>
 
 namespace cudadiag::session {
 
-// Empty: the system does not give it.
+// Returns "" if the system does not tell it.
 std::string host_name();
 
 }  // namespace cudadiag::session

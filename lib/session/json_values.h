@@ -1,5 +1,5 @@
-// Values of JSON documents that others may have written: a value that is absent, of another type or out of range is
-// nothing.
+// Values of JSON documents that others may have written. A value that is absent, of another type or out of range counts
+// as missing.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline std::string text_of(const Json& object, const char* key) {
   return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
 
-// Names and the like: their first kilobyte.
+// Returns at most the first kilobyte, for names and similar texts.
 inline std::string short_text(const Json& value) {
   return value.is_string() ? value.get<std::string>().substr(0, 1024) : std::string();
 }

@@ -13,7 +13,7 @@ constexpr std::string_view kSystemFolders[] = {
     "/lib/",         "/lib32/",      "/lib64/",          "/usr/lib/",        "/usr/lib32/",       "/usr/lib64/",
     "/usr/libexec/", "/opt/nvidia/", "/usr/local/cuda/", "/usr/local/cuda-", "/usr/local/nvidia/"};
 
-// The results of stem_of() for sonames of CUDA.
+// The results of stem_of() for CUDA's sonames.
 constexpr std::string_view kCudaStems[] = {
     "libcuda",         "libcudart",          "libcupti",         "libcublas",       "libcublasLt",   "libcudnn",
     "libcufft",        "libcufftw",          "libcurand",        "libcusolver",     "libcusolverMg", "libcusparse",
@@ -79,7 +79,7 @@ constexpr std::string_view kLibrarySourceFolders[] = {"/usr/include/", "/usr/loc
 constexpr std::string_view kCudaHeaders[] = {"cuda_runtime.h", "cuda_runtime_api.h", "host_runtime.h",
                                              "device_launch_parameters.h"};
 
-// Written by a compiler at run time: the user's line is the Python line that called it.
+// A compiler wrote these at run time: the user's line is the Python line that called it.
 constexpr std::string_view kGeneratedParts[] = {"/torchinductor_", "/torch_compile_debug/", "/.triton/cache/",
                                                 "/.triton/dump/"};
 constexpr std::string_view kUserPseudoFiles[] = {
@@ -107,26 +107,26 @@ bool equals_any(std::string_view text, const Texts& texts) {
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// The name up to its first '.', without the hash that wheels or the version that old C libraries put after a '-':
-// `libcudart` of libcudart-d0da41ae.so.11.0, `libc` of libc-2.31.so. A `libcuda-kernels` is not CUDA's, nor is a
-// `libcuda-add`.
+// Returns the name up to its first '.', without the suffix after a '-': the hash that wheels add, or the version that
+// old C libraries add. Examples: `libcudart` for libcudart-d0da41ae.so.11.0, `libc` for libc-2.31.so. `libcuda-kernels`
+// and `libcuda-add` are not CUDA's, so they keep their suffix.
 std::string_view stem_of(std::string_view path) {
   auto name = base_name(path);
   name = name.substr(0, name.find('.'));
-  constexpr std::size_t kHash = 8;  // digits of one
+  constexpr std::size_t kHash = 8;  // digits of a hash
   const auto dash = name.rfind('-');
   const auto end = name.substr(dash + 1);
   const bool is_hash = end.size() == kHash && end.find_first_not_of("0123456789abcdef") == end.npos;
   return is_hash || end.find_first_not_of("0123456789") == end.npos ? name.substr(0, dash) : name;
 }
 
-// The version after "python" in a name, with the letters of debug and free-threaded builds: "3", "3.13t".
+// Accepts the version after "python" in a name, with the letters of debug and free-threaded builds: "3", "3.13t".
 bool is_python_version(std::string_view text) {
   while (text.ends_with('t') || text.ends_with('d') || text.ends_with('m')) text.remove_suffix(1);
   return std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) || c == '.'; });
 }
 
-// Whether a folder `python3.12` or an archive `python312.zip` is part of the path, below a folder `lib`.
+// Returns whether the path contains a folder `python3.12` or an archive `python312.zip` below a folder `lib`.
 bool is_below_standard_library(std::string_view path) {
   for (const std::string_view lib : {"/lib/python", "/lib64/python"}) {
     for (auto at = path.find(lib); at != path.npos; at = path.find(lib, at + 1)) {
@@ -141,7 +141,7 @@ bool is_below_standard_library(std::string_view path) {
   return false;
 }
 
-// Inductor names its files by their hash, in a folder of that hash's first letters: `ab/cabq….py`.
+// Inductor names its files by their hash, in a folder named by the hash's first letters: `ab/cabq….py`.
 bool has_inductor_name(std::string_view path) {
   constexpr std::size_t kHash = 52;
   const auto name = base_name(path);

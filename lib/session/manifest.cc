@@ -79,7 +79,7 @@ std::set<std::uint32_t> pids_of(const Json& object, const char* key) {
   return pids;
 }
 
-// Bytes that a rerun needs exactly and that JSON cannot hold, because they are not UTF-8: in hexadecimal beside it.
+// Bytes that a rerun needs exactly but that are not UTF-8, so JSON cannot contain them, are written in hexadecimal too.
 constexpr const char *kCommandHex = "command_hex", *kDirectoryHex = "working_directory_hex";
 
 void add_hex(const Manifest& manifest, Json& document) {
@@ -155,7 +155,7 @@ Json witness_to_json(const std::optional<Witness>& witness) {
   return json;
 }
 
-// A session may come from elsewhere: a name that leads out of its folder is refused.
+// A session may come from elsewhere, so a name that leads out of its folder is refused.
 std::string name_of(const Json& object, const char* key) {
   const std::string name = text_of(object, key);
   const bool inside = name != "." && name != ".." && name.find_first_of(std::string_view("/\0", 2)) == name.npos;

@@ -1,4 +1,4 @@
-// manifest.json: the launcher's knowledge of a session, beside the areas. Format "cudadiag.session/1".
+// manifest.json, next to the areas: what the launcher knows of a session. Format "cudadiag.session/1".
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 
 namespace cudadiag::session {
 
-// The remedy for a manifest that cannot be used.
+// The remedy for an unusable manifest.
 inline constexpr const char* kMoveManifestAway = "move it away to read the session without its reruns";
 
 inline constexpr std::uint64_t kMostManifestBytes = 64u << 20;
 
-// A manifest of some version of ours, which parse_manifest may refuse.
+// Returns whether the text is a manifest of any version of ours; parse_manifest may still refuse it.
 bool is_manifest(std::string_view text);
 
-// As manifests and reports name it: "write".
+// The word for it in manifests and reports: "write".
 std::string_view word(Deed deed);
 
 std::string write_manifest(const Manifest& manifest);
 
-// A member that is missing or of another type is left at its default; only text that is not a manifest at all fails.
+// Missing members, and those of another type, keep their default. Fails only if the text is not a manifest at all.
 base::Result<Manifest> parse_manifest(std::string_view text);
 
 }  // namespace cudadiag::session

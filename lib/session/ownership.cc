@@ -13,7 +13,7 @@
 namespace cudadiag::session {
 namespace {
 
-// The launcher's word, else that of the processes.
+// The host that the launcher names, otherwise those that the processes name.
 std::set<std::string> hosts_of(const Session& session) {
   if (!session.manifest.host.empty()) return {session.manifest.host};
   std::set<std::string> hosts;
@@ -34,7 +34,7 @@ std::string why_foreign(const Session& session) {
     return "its folder belongs to another user (uid " + std::to_string(status.st_uid) + ")";
   }
   const std::set<std::string> hosts = hosts_of(session);
-  // Without a command and without processes there is nothing to show and nothing to run.
+  // Without a command and without processes, there is nothing to show and nothing to run.
   if (hosts.empty() && session.manifest.command.empty()) return "";
   const std::string here = host_name();
   if (hosts.empty() || hosts.contains("")) return "the host that it was recorded on is not known";

@@ -1,5 +1,5 @@
-// The kinds of passes, the reasons for ending one early, and the word for each in manifests, in folder names, in the
-// environment of a rerun and in reports.
+// The kinds of passes, the reasons for ending one early, and their words in manifests, folder names, a rerun's
+// environment and reports.
 #pragma once
 
 #include <optional>
@@ -17,27 +17,27 @@ enum class PassKind {
   races,     // looks for the tensors that race
   origin,    // traces a bad value back
   launch,    // saves the failing launch
-  other,     // of a manifest that this program does not know
+  other,     // from a manifest, unknown to this program
 };
 
 std::string_view word(PassKind kind);
-// Nothing: no kind has this word.
+// Returns nullopt if no kind has this word.
 std::optional<PassKind> pass_kind(std::string_view word);
 
-// Why, or at what, cudadiag ended a run.
+// Why cudadiag ended a run early.
 enum class CutShort {
   interrupted,  // by the user
   time_limit,
   first_race,
-  issued_nothing,  // for longer than the first run ever had
-  asked_terminal,  // for input that nobody gives
-  other,           // of a manifest that this program does not know
+  issued_nothing,  // for longer than the first run ever did
+  asked_terminal,  // for input that nobody provides
+  other,           // from a manifest, unknown to this program
 };
 
 std::string_view word(CutShort reason);
-// Empty: nothing.
+// Returns "" for nullopt.
 std::string_view word(const std::optional<CutShort>& reason);
-// Nothing: the word is empty.
+// Returns nullopt for "".
 std::optional<CutShort> cut_short(std::string_view word);
 
 }  // namespace cudadiag::session

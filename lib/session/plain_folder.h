@@ -1,4 +1,4 @@
-// Folders of a session, in which anybody may have put anything: opened and listed without following a link.
+// Folders of a session, which may contain anything: opened and listed without following links.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@ base::FileDescriptor open_plain_folder(int parent, const char* name);
 // Sorted by name, without "." and "..".
 std::vector<std::string> names_in(const base::FileDescriptor& folder);
 
-// The same as paths; empty if `folder` is a link.
+// Returns names_in() as paths; empty if `folder` is a link.
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
 
 }  // namespace cudadiag::session

@@ -8,8 +8,8 @@
 
 namespace cudadiag::session {
 
-// Nothing: that cannot be seen from here. `session` is the folder that holds the process's area, which the process maps
-// for as long as it records: another process of the same number does not.
+// Returns nullopt if that cannot be seen from here. `session` is the folder that contains the process's area. The
+// process maps the area for as long as it records; another process with the same number does not.
 std::optional<bool> lives(const std::filesystem::path& session, const ProcessRecord& record);
 
 }  // namespace cudadiag::session

@@ -1,4 +1,4 @@
-// The contents of one process's area, decoded and checked: plain data, no pointers into wire memory.
+// The contents of one process's area, decoded and checked: plain data, no pointers to wire memory.
 //
 // The reader treats every byte as hostile: a count, offset or id that does not fit is dropped and counted in `damaged`,
 // never followed. Ids that refer to nothing become 0 ("none"); id i is element i-1.
@@ -45,7 +45,7 @@ struct RawPythonFrame {
 };
 
 struct RawNativeFrame {
-  std::uint32_t module = 0;   // id in ProcessRecord::modules; 0: `address` is absolute
+  std::uint32_t module = 0;   // id in ProcessRecord::modules; 0 if `address` is absolute
   std::uint64_t address = 0;  // return address, relative to the module's load bias
 };
 
@@ -56,45 +56,45 @@ struct RawStack {
 };
 
 struct Site {
-  std::uint32_t python = 0, native = 0, function = 0;  // ids of a stack, a stack and a function; 0: none
+  std::uint32_t python = 0, native = 0, function = 0;  // ids of a stack, a stack and a function; 0 if none
   wire::operation::Kind kind = wire::operation::Kind::none;
   std::uint16_t thread = 0;
-  std::uint64_t operations = 0;  // issued here in the whole run
+  std::uint64_t operations = 0;  // number issued here in the whole run
 };
 
 struct GraphNode {
   std::uint32_t site = 0;      // where it was captured or added
-  std::uint32_t function = 0;  // kernels; id of a function
-  Dim3 grid{}, block{};        // kernels
+  std::uint32_t function = 0;  // for kernels: id of a function
+  Dim3 grid{}, block{};        // for kernels
   std::uint32_t shared_bytes = 0;
   std::uint8_t type = 0;     // CUgraphNodeType
-  std::uint32_t parent = 0;  // 1 + index of the node whose child graph it lies in
+  std::uint32_t parent = 0;  // 1 + index of the node whose child graph contains it
 };
 
 struct GraphChange {
-  std::uint32_t node = 0, site = 0;  // its index; the call that set its present parameters
+  std::uint32_t node = 0, site = 0;  // the node's index, and the call that set its current parameters
 };
 
 struct GraphEdge {
   std::uint32_t from = 0, to = 0;  // indices of nodes
 };
 
-// The parts of an executable graph; child graphs are laid out flat, after the graph that contains them.
+// An executable graph. The nodes of a child graph follow the node that contains it.
 struct Graph {
-  std::uint32_t site = 0;  // of the instantiation or update
+  std::uint32_t site = 0;  // where it was instantiated or updated
   bool whole = false;      // nothing of it is missing
   std::vector<GraphNode> nodes;
   std::vector<GraphEdge> edges;
-  // For a graph whose nodes were given new parameters: the id of the graph that it was, which has the nodes and edges.
-  // 0: it is an original.
+  // For a graph whose nodes received new parameters: the id of the original graph, which has the nodes and edges. 0 for
+  // an original.
   std::uint32_t changed_from = 0;
-  std::vector<GraphChange> changes;  // by node, at most one each
+  std::vector<GraphChange> changes;  // sorted by node, at most one each
 };
 
 // Memory that the driver handed out (wire/allocation.h).
 struct Allocation {
   std::uint64_t serial = 0, address = 0, bytes = 0;
-  std::uint64_t made = 0, freed = 0;  // ticks; freed 0: it lives
+  std::uint64_t made = 0, freed = 0;  // ticks; freed is 0 while it lives
   std::uint32_t site = 0, freed_site = 0;
   wire::allocation::Kind kind = wire::allocation::Kind::none;
   std::uint8_t flags = 0;  // wire::allocation::Flag
@@ -108,7 +108,7 @@ struct Parameter {
   std::string bytes;
 };
 
-// The parameters of one kernel launch: the latest ones of each thread, and the one that failed while it was waited for.
+// The parameters of one kernel launch: each thread's latest ones, and those of one that failed while it was waited for.
 struct Arguments {
   std::uint64_t serial = 0;  // of the operation in its thread
   std::uint32_t thread = 0;
@@ -116,22 +116,22 @@ struct Arguments {
   std::vector<Parameter> parameters;
 };
 
-// A graph was launched though memory that one of its nodes points to had been freed (wire/intern.h).
+// A graph that was launched although memory that one of its nodes points to had been freed (wire/intern.h).
 struct StalePointer {
   std::uint64_t serial = 0;  // of the launch in its thread
   std::uint32_t thread = 0;
   std::uint32_t node = 0, offset = 0;
   std::uint64_t address = 0, allocation = 0;  // allocation: its serial
-  bool in_structure = false;                  // a word of a larger parameter, which may be a leftover of another call
+  bool in_structure = false;                  // a word of a larger parameter, which may be left over from another call
 };
 
 // The state of PyTorch's autograd at a launch (wire/operation.h).
 struct Origin {
-  std::uint32_t number = 0;       // nodes that the launching thread had made
-  std::uint16_t thread = 0;       // PyTorch's number of it; 0: no PyTorch
-  std::uint16_t node_thread = 0;  // of the thread that made the node that is being run backwards; 0: none is
+  std::uint32_t number = 0;       // number of nodes that the launching thread had made
+  std::uint16_t thread = 0;       // PyTorch's number for it; 0 without PyTorch
+  std::uint16_t node_thread = 0;  // the thread that made the node being run backwards; 0 if none is
   std::uint32_t node = 0;         // that node's number
-  std::uint16_t graph_task = 0;   // the call of backward() that runs it
+  std::uint16_t graph_task = 0;   // the backward() call that runs it
   std::uint16_t node_type = 0;    // id in ProcessRecord::node_types
 };
 
@@ -146,30 +146,30 @@ struct Operation {
   std::uint32_t result = 0;
   std::uint32_t site_ordinal = 0;
   std::uint64_t ticks = 0;
-  std::uint64_t argument = 0;     // not for kernels; copies, memsets, prefetches: the number of bytes
-  std::uint64_t value = 0;        // memory operations
-  std::uint64_t began = 0;        // event syncs: ticks before the call; 0: not known
-  std::uint64_t returned_at = 0;  // event records and waits: ticks after the call; 0: not known
+  std::uint64_t argument = 0;     // not for kernels; for copies, memsets and prefetches the number of bytes
+  std::uint64_t value = 0;        // for memory operations
+  std::uint64_t began = 0;        // for event syncs: ticks before the call; 0 if unknown
+  std::uint64_t returned_at = 0;  // for event records and waits: ticks after the call; 0 if unknown
   wire::operation::MemoryOperation memory_operation = wire::operation::MemoryOperation::unknown;
-  std::uint64_t destination = 0, source = 0;  // copies, memsets, prefetches: addresses; 0: none is named
-  std::uint32_t graph = 0;                    // graph launches: id of a graph, as it was described
-  std::uint32_t graph_changed = 0;            // and of its state by then; 0: unchanged
-  std::uint32_t replay = 0;                   // and which launch of it this was; 0: not known
+  std::uint64_t destination = 0, source = 0;  // addresses of copies, memsets and prefetches; 0 if not named
+  std::uint32_t graph = 0;                    // for graph launches: id of the graph as described
+  std::uint32_t graph_changed = 0;            // and of its state at that launch; 0 if unchanged
+  std::uint32_t replay = 0;                   // and the number of this launch of it; 0 if unknown
   std::uint32_t graph_flags = 0;
-  std::uint32_t graph_words = 0;  // 1 + index in ProcessRecord::graph_words of its first node's; 0: none
+  std::uint32_t graph_words = 0;  // 1 + index in ProcessRecord::graph_words of its first node's word; 0 if none
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t shared_bytes = 0;
   Origin origin;
-  // Added by a full log (session/log/logged_history.h); 0, false: not known, there is no log.
-  bool logged = false;         // it comes from there: what lay around it need not be here
-  std::uint32_t recorded = 0;  // event waits and syncs: 1 + index in ProcessRecord::operations of the event's record
-  std::uint64_t issued = 0;    // how many operations the process had issued up to this one
-  std::uint64_t kernels = 0;   // kernels: how many of them, where no graph had been launched
+  // Set from a full log (session/log/logged_history.h); 0 or false if unknown or without a log.
+  bool logged = false;         // it comes from the log, so its neighbours may be missing here
+  std::uint32_t recorded = 0;  // for event waits and syncs: 1 + index in ProcessRecord::operations of its record
+  std::uint64_t issued = 0;    // number of operations that the process had issued up to this one
+  std::uint64_t kernels = 0;   // for kernels: number of kernels up to this one, if no graph had been launched
 };
 
 // The known facts about a process's full log.
 struct FullLog {
-  std::uint64_t operations = 0;  // in it
+  std::uint64_t operations = 0;  // number in the log
   std::uint64_t lost = 0;        // overwritten before they could be read
   bool reaches_rings = false;    // nothing is missing after its last operation
   bool whole() const { return lost == 0 && reaches_rings; }
@@ -180,13 +180,13 @@ struct Thread {
   std::uint32_t tid = 0;
   std::string name;
   std::uint64_t published = 0;
-  std::uint64_t operations = 0;  // of kinds that have an ordinal, in the whole run
+  std::uint64_t operations = 0;  // those of kinds with an ordinal, in the whole run
   wire::error::Domain call_domain = wire::error::Domain::none;
   std::uint32_t call_id = 0;
   std::uint64_t call_ticks = 0;
-  std::uint64_t python_state = 0;  // address of its PyThreadState in the process; 0: not known
+  std::uint64_t python_state = 0;  // address of its PyThreadState in the process; 0 if unknown
 
-  // A call that may block; site 0: the thread is in none.
+  // A call that may block; `site` is 0 if the thread is not inside one.
   struct Blocked {
     std::uint32_t site = 0;
     wire::thread::Wait wait = wire::thread::Wait::none;
@@ -215,14 +215,14 @@ struct Stream {
   std::uint32_t thread_tid = 0;
   std::uint32_t issued = 0;
   std::uint32_t marker_issued = 0;
-  std::uint32_t marker = 0;          // value the GPU wrote; at the freeze if there was one, else the latest
+  std::uint32_t marker = 0;          // value that the GPU wrote; at the freeze if there was one, otherwise the latest
   std::uint32_t host_completed = 0;  // likewise
-  // Ordinals up to `issued`, ascending, of calls that had not reached the driver: nothing in the queue belongs to them.
+  // Sorted ordinals up to `issued` whose calls had not reached the driver: nothing in the queue belongs to them.
   std::vector<std::uint32_t> not_given;
 
   // Everything up to this ordinal is known to have finished.
   std::uint32_t completed() const { return marker > host_completed ? marker : host_completed; }
-  // How many operations have ordinals after `after`, up to `last`.
+  // Returns the number of operations with ordinals after `after`, up to `last`.
   std::uint32_t given_between(std::uint32_t after, std::uint32_t last) const {
     if (last <= after) return 0;
     const auto begin = std::upper_bound(not_given.begin(), not_given.end(), after);
@@ -230,9 +230,9 @@ struct Stream {
   }
 };
 
-// One that a failed call is about (wire/error.h).
+// The capture that a failed call is about (wire/error.h).
 struct Capture {
-  std::uint64_t began = 0;  // ticks; 0: none is known
+  std::uint64_t began = 0;  // ticks; 0 if no capture is known
   std::uint32_t tid = 0;
   std::uint32_t mode = 0;  // CUstreamCaptureMode
   std::uint32_t site = 0;  // where it was begun
@@ -254,36 +254,36 @@ struct FailedCall {
   Dim3 grid{}, block{};
   std::uint32_t shared_bytes = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t device_free = 0, device_total = 0;  // where memory was wanting; both 0: not asked
+  std::uint64_t device_free = 0, device_total = 0;  // when memory was lacking; both 0 if not queried
   std::uint64_t operation = 0;
-  std::uint64_t started = 0;  // ticks; 0: not known
+  std::uint64_t started = 0;  // ticks; 0 if unknown
   Capture capture;
-  std::string explanation;    // the driver's own words; empty: it gave none
+  std::string explanation;    // the driver's own message; empty if it gave none
   std::uint64_t of_call = 0;  // wire::error::kOfCall
 };
 
-// One of NCCL's (wire/collective.h).
+// One of NCCL's communicators (wire/collective.h).
 struct Communicator {
   std::uint64_t hash = 0;  // the same in all its ranks
-  std::string name;        // as the program gave it; empty: it gave none
+  std::string name;        // given by the program; empty if it gave none
   std::int32_t rank = 0;   // of this process in it
-  std::int32_t ranks = 0;  // 0: not known
+  std::int32_t ranks = 0;  // 0 if unknown
   std::int32_t version = 0;
   std::uint64_t made = 0;                       // ticks
-  std::uint64_t collectives = 0, captured = 0;  // called in the whole run; captured ones are not among the first
+  std::uint64_t collectives = 0, captured = 0;  // calls in the whole run; captured ones are counted only in `captured`
   std::map<std::uint32_t, std::uint64_t> sends, receives;  // calls in the whole run, by peer
   bool finalized = false;
 };
 
-// A call of a communicator, among the latest of its process.
+// A call on a communicator, among the latest of its process.
 struct Collective {
-  std::uint64_t number = 0;  // 1-based, among all calls of the process
+  std::uint64_t number = 0;  // from 1, among all calls of the process
   std::uint64_t ticks = 0;
-  std::uint64_t count = 0;         // of elements
-  std::uint64_t stream = 0;        // CUstream, with kBeforeLaunch
+  std::uint64_t count = 0;         // number of elements
+  std::uint64_t stream = 0;        // CUstream, if kBeforeLaunch is set
   std::uint32_t communicator = 0;  // index in ProcessRecord::communicators
-  std::uint32_t ordinal = 0;       // 1-based among its collectives, or among its sends to or receives from this peer
-  std::uint32_t of_function = 0;   // 1-based among its collectives of this function; 0: not known
+  std::uint32_t ordinal = 0;       // from 1, among its collectives, or its sends to or receives from this peer
+  std::uint32_t of_function = 0;   // from 1, among its collectives of this function; 0 if unknown
   std::int32_t peer = 0;           // or root
   std::uint32_t site = 0;
   wire::collective::Function function = wire::collective::Function::other;
@@ -304,11 +304,11 @@ struct ProcessRecord {
   std::vector<Thread> threads;        // by index; unused entries stay in place
   std::vector<Context> contexts;      // likewise
   std::vector<Stream> streams;        // likewise
-  std::vector<Operation> operations;  // rings, held places and what matters of the full log: no duplicates, by ticks
+  std::vector<Operation> operations;  // from rings, held places and the full log, without duplicates, sorted by ticks
   std::optional<FullLog> log;
-  std::vector<FailedCall> errors;  // by serial
+  std::vector<FailedCall> errors;  // sorted by serial
 
-  std::uint32_t frozen_error = 0;  // 1 + index in `errors`; 0: no freeze, or its record is lost
+  std::uint32_t frozen_error = 0;  // 1 + index in `errors`; 0 if nothing froze, or its record is lost
   std::uint32_t frozen_code = 0;
   std::uint64_t frozen_ticks = 0;
 
@@ -320,44 +320,44 @@ struct ProcessRecord {
   std::vector<RawStack<RawNativeFrame>> native_stacks;
   std::vector<Site> sites;
   std::vector<Graph> graphs;
-  std::vector<std::uint32_t> graph_words;  // not 0: the node has finished; empty if no operation refers to them
-  std::vector<Allocation> allocations;     // by serial
+  std::vector<std::uint32_t> graph_words;  // not 0 if the node has finished; empty if no operation refers to them
+  std::vector<Allocation> allocations;     // sorted by serial
   std::vector<Arguments> arguments;
   std::vector<StalePointer> stale_pointers;
-  std::vector<Communicator> communicators;  // in the order in which they were made; empty: NCCL told of none
-  std::vector<Collective> collectives;      // the latest calls of them, by number
+  std::vector<Communicator> communicators;  // in the order of creation; empty if NCCL reported none
+  std::vector<Collective> collectives;      // the latest calls on them, sorted by number
   std::vector<Note> notes;
   std::map<std::string, std::string> properties;  // "argv", "cwd", "driver", "cupti", "python", "device.0.name", …
 
-  std::uint64_t operations_issued = 0;  // whole run, from the threads' counts
+  std::uint64_t operations_issued = 0;  // in the whole run, from the threads' counts
   std::uint64_t dropped_operations = 0, dropped_sites = 0, dropped_interns = 0, dropped_streams = 0;
   std::uint64_t dropped_graphs = 0;
   std::uint64_t dropped_allocations = 0, forgotten_allocations = 0;
   std::uint64_t collectives_called = 0, dropped_communicators = 0, dropped_peers = 0;
   std::uint64_t dropped_held = 0, failed_markers = 0, error_count = 0;
-  std::uint64_t waits = 0;         // operations that a rerun waited for
-  std::optional<int> exit_status;  // that it gave to exit(); nothing: it never called that
-  std::uint64_t damaged = 0;       // pieces of the area that made no sense and were left out
+  std::uint64_t waits = 0;         // number of operations that a rerun waited for
+  std::optional<int> exit_status;  // passed to exit(); nullopt if it never called that
+  std::uint64_t damaged = 0;       // number of invalid pieces of the area that were left out
 
   std::uint64_t events_unseen = 0;  // wire::area::kEventsUnseen
   bool sees_events_at(std::uint64_t ticks) const { return events_unseen == 0 || ticks < events_unseen; }
 
   // Seconds since the first clock reading; 0 if the clock cannot be calibrated.
   double seconds(std::uint64_t ticks) const { return static_cast<double>(ticks - clock_start) * seconds_per_tick; }
-  // Since the epoch, so that processes of one host compare.
+  // Seconds since the epoch, comparable between processes of one host.
   double unix_seconds(std::uint64_t ticks) const { return static_cast<double>(start_realtime) * 1e-9 + seconds(ticks); }
   std::uint64_t clock_start = 0;
-  std::uint64_t clock_last = 0;  // ticks when it was last heard of, or read while it lived; 0: not known
+  std::uint64_t clock_last = 0;  // ticks of the last sign of life, or of the reading if it lived; 0 if unknown
   double seconds_per_tick = 0;
 };
 
-// How an area refers to its site, function and so on: null for id 0 or out of range.
+// Looks up an area's reference to a site, function and so on. Returns null for id 0 or an id out of range.
 template <typename T>
 const T* by_id(const std::vector<T>& table, std::uint32_t id) {
   return id == 0 || id > table.size() ? nullptr : &table[id - 1];
 }
 
-// The call that gave the node the parameters which this launch of its graph used; 0: that which made it, or not known.
+// Returns the call that set the node's parameters for this launch; 0 if it is unknown or the call that made the node.
 inline std::uint32_t changed_at(const ProcessRecord& record, const Operation& launch, std::uint32_t node) {
   const Graph* changed = by_id(record.graphs, launch.graph_changed);
   if (changed == nullptr) return 0;
@@ -367,21 +367,21 @@ inline std::uint32_t changed_at(const ProcessRecord& record, const Operation& la
   return at != changed->changes.end() && at->node == node ? at->site : 0;
 }
 
-// The site of the call that set the node's parameters in this launch of its graph; 0: not known.
+// Returns the site of the call that set the node's parameters in this launch of its graph; 0 if unknown.
 inline std::uint32_t site_at(const ProcessRecord& record, const Operation& launch, const Graph& graph,
                              std::uint32_t node) {
   const std::uint32_t changed = changed_at(record, launch, node);
   return changed != 0 ? changed : graph.nodes[node].site;
 }
 
-// Id of the node's kernel: its own, else that of the site which made it; 0: not known.
+// Returns the id of the node's kernel, or otherwise of its site's kernel; 0 if unknown.
 inline std::uint32_t kernel_id(const ProcessRecord& record, const GraphNode& node) {
   if (node.function != 0) return node.function;
   const Site* made = by_id(record.sites, node.site);
   return made == nullptr ? 0 : made->function;
 }
 
-// Whether a launch of the graph may record events, any of them: true of one that is not known in full.
+// Returns whether a launch of the graph may record events; true for a graph that is not completely known.
 inline bool may_record_events(const ProcessRecord& record, std::uint32_t graph) {
   const Graph* known = by_id(record.graphs, graph);
   if (known != nullptr && known->changed_from != 0) known = by_id(record.graphs, known->changed_from);

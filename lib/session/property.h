@@ -1,4 +1,4 @@
-// Facts about a process, each written once: the recorder stores keys and values as text.
+// Facts about a process, each written once; the recorder stores keys and values as text.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 namespace cudadiag::session {
 
 enum class Property : std::uint8_t {
-  argv,  // words, each ended by a zero byte
+  argv,  // arguments, each ended by a zero byte
   cuda,  // version of the driver's API
   cupti,
   cupti_path,
   cwd,
   exe,
   forked_at,    // id of the site that forked last
-  forked_from,  // "4711 12": the parent, and its site
+  forked_from,  // "4711 12": the parent and its site
   host,
   late_launch_blocking,  // CUDA_LAUNCH_BLOCKING, set after CUDA had started
   launch_blocking,       // CUDA_LAUNCH_BLOCKING
-  left_at_work,          // pids of processes that worked when this one ended
+  left_at_work,          // pids of processes that were working when this one ended
   mps,
   python,  // version
   python_hook,
@@ -29,10 +29,10 @@ enum class Property : std::uint8_t {
 };
 
 bool has(const ProcessRecord& record, Property property);
-// Empty: the process has not recorded it.
+// Returns "" if the process has not recorded it.
 const std::string& value_of(const ProcessRecord& record, Property property);
 
-// PCI bus id and name of a device, by the process's own number; empty: not recorded.
+// PCI bus id and name of a device, by the process's own number; empty if not recorded.
 const std::string& pci_bus_id(const ProcessRecord& record, std::size_t device);
 const std::string& device_name(const ProcessRecord& record, std::size_t device);
 

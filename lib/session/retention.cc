@@ -27,7 +27,7 @@ constexpr std::chrono::seconds kUnusedFor = hours(24);
 // For a process on another machine, only its files can be seen.
 constexpr std::chrono::seconds kUnseenFor = hours(24);
 
-// The space that the folder takes on disk: areas are sparse, so their sizes say nothing.
+// Returns the space that the folder takes on disk. Areas are sparse, so their sizes say nothing.
 std::uintmax_t bytes_on_disk(const fs::path& folder) {
   std::uintmax_t bytes = 0;
   std::error_code error;
@@ -43,7 +43,7 @@ bool written_since(const fs::path& path, std::chrono::seconds ago) {
   return ::lstat(path.c_str(), &status) == 0 && status.st_mtim.tv_sec > std::time(nullptr) - ago.count();
 }
 
-// Processes without a launcher hold no lock on the folder.
+// Processes without a launcher do not lock the folder.
 bool is_recorded_to(const fs::path& folder) {
   if (!folder.filename().string().ends_with(kIncomplete)) return false;
   Session session;
@@ -74,7 +74,7 @@ bool is_kept(const fs::path& session) {
 }
 
 std::vector<std::string> retain(const fs::path& root, const fs::path& newest, const Retention& keep) {
-  // The newest one costs the others a place, but no bytes, however large it is.
+  // The newest session counts towards the number, but its bytes do not, however large it is.
   std::size_t sessions = 1;
   std::vector<std::string> removed;
   std::uintmax_t bytes = 0;

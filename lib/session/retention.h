@@ -1,4 +1,4 @@
-// Which old sessions go when a new one is finished.
+// Which old sessions are removed when a new one is finished.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,17 @@ struct Retention {
   std::uintmax_t bytes = 2'000'000'000;
 };
 
-// Marks a session as one that retain() neither removes nor counts. False: errno says why it could not.
+// Marks a session so that retain() neither removes nor counts it. Returns false with errno set if that failed.
 bool keep(const std::filesystem::path& session);
 bool is_kept(const std::filesystem::path& session);
 
-// Removes the oldest sessions of this user until `keep` holds; the names of those removed. Keeps what somebody else
-// owns, what is being written, what keep() has marked, and `newest`. Of what it removes, files that cudadiag did not
-// write stay.
+// Removes the oldest sessions of this user until the limits of `keep` are met, and returns the removed names. Keeps
+// sessions that somebody else owns, that are being written, or that keep() has marked, and `newest`. In a removed
+// session, files that cudadiag did not write stay.
 std::vector<std::string> retain(const std::filesystem::path& root, const std::filesystem::path& newest,
                                 const Retention& keep);
 
-// Removes what `cudadiag env` prepared more than a day ago and no program has used. A program that comes later makes
+// Removes what `cudadiag env` prepared more than a day ago and no program has used. A program that starts later makes
 // the folder again.
 void remove_unused(const std::filesystem::path& root);
 

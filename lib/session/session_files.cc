@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kDraft = ".new";
 
-// The kind of a folder decides what cudadiag writes there.
+// The kind of a folder determines what cudadiag writes there.
 enum class Level { session, pass, inputs, launch, modules, python };
 
 template <std::size_t N>
@@ -74,7 +74,7 @@ bool is_of_process(std::string_view name) {
   return is_one_of(name, kSuffixes);
 }
 
-// "00c0ffee00c0ffee.cubin", or with a thread's number while it is written.
+// "00c0ffee00c0ffee.cubin", or with a thread's number while it is being written.
 bool is_module(std::string_view name) {
   constexpr std::size_t kHash = 16;
   const auto is_hex = [](unsigned char c) { return std::isxdigit(c) != 0; };
@@ -86,7 +86,7 @@ bool is_module(std::string_view name) {
   return take_number(rest) && rest.empty();
 }
 
-// A saved launch: lib/replay/launch_folder.h.
+// A file of a saved launch: lib/replay/launch_folder.h.
 bool is_of_launch(std::string_view name) {
   static constexpr std::array<std::string_view, 6> kNames = {wire::saved_launch::kDescription,
                                                              wire::saved_launch::kImage,
@@ -147,7 +147,7 @@ bool is_folder(int parent, const char* name) {
   return ::fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
 }
 
-// The recursion is at most as deep as the folders that we make.
+// The recursion is at most as deep as the folders that cudadiag makes.
 void remove_own(const base::FileDescriptor& folder, Level level) {
   for (const std::string& name : names_in(folder)) {
     Level inner{};

@@ -93,7 +93,7 @@ bool is_session(const fs::path& folder) {
   const std::string name = folder.filename().string();
   if (!is_session_name(name) || ::lstat(folder.c_str(), &status) != 0) return false;
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) return false;
-  // A session in progress may have nothing else yet.
+  // A session in progress may contain nothing else yet.
   const bool begun =
       name.ends_with(kIncomplete) && open_plain_folder(AT_FDCWD, (folder / kRecordFolder).c_str()).valid();
   return begun || has_own_content(folder);
@@ -115,7 +115,7 @@ std::pair<std::string, fs::file_time_type> age_of(const fs::path& session) {
 }
 
 std::vector<fs::path> sessions_in(const std::vector<Root>& roots) {
-  // A session that is being written changes its time meanwhile.
+  // A session that is being written changes its time meanwhile, so ages are read only once.
   std::vector<std::pair<std::pair<std::string, fs::file_time_type>, fs::path>> aged;
   std::error_code error;
   for (const Root& root : roots) {
@@ -151,7 +151,7 @@ std::optional<base::Error> obstacle_in(const Root& root) {
   const std::string another = "name another folder with CUDADIAG_DIR or -o FOLDER";
   std::error_code error;
   const fs::path folder = fs::absolute(root.folder, error);
-  // The folder itself, or the nearest above it that there is.
+  // The folder itself, or its nearest existing parent.
   fs::path place = folder;
   struct stat status {};
   while (::lstat(place.c_str(), &status) != 0 && place.has_relative_path()) {

@@ -38,7 +38,7 @@ std::vector<std::string> split_at_zeros(const std::string& text) {
   return parts;
 }
 
-// No more than a launcher has places for. Each costs memory and time, and nothing limits what somebody puts there.
+// As many as a launcher has places for. Each costs memory and time, and anybody may put more there.
 constexpr std::size_t kMostAreas = wire::arena::kAreaCount + wire::arena::kFilesBeside;
 
 std::vector<fs::path> area_files(const std::vector<fs::path>& folders) {
@@ -50,7 +50,7 @@ std::vector<fs::path> area_files(const std::vector<fs::path>& folders) {
   return files;
 }
 
-// The limit holds for one pass.
+// The limit applies to one pass.
 void leave_surplus_out(std::vector<fs::path>& files, Session& session) {
   if (files.size() <= kMostAreas) return;
   session.manifest.notes.push_back(std::to_string(files.size() - kMostAreas) +
@@ -59,7 +59,7 @@ void leave_surplus_out(std::vector<fs::path>& files, Session& session) {
   files.resize(kMostAreas);
 }
 
-// If somebody has put a link in the place of a folder, its target is not the session's.
+// If somebody has replaced a folder by a link, the link's target is not part of the session.
 bool is_link(const fs::path& path) {
   std::error_code error;
   return fs::is_symlink(path, error);
@@ -96,7 +96,7 @@ std::optional<Races> read_races(const fs::path& file) {
   return text ? parse_races(*text) : std::nullopt;
 }
 
-// Also one whose launcher was killed, or that has none; but not one that never began.
+// Includes sessions whose launcher was killed, or that have none, but not those that never began.
 std::optional<fs::path> newest_begun(const fs::path& root) {
   std::error_code error;
   for (const fs::path& session : sessions_in(root)) {
@@ -110,7 +110,7 @@ std::optional<fs::path> newest_begun(const fs::path& root) {
   return std::nullopt;
 }
 
-// "3": the third that `cudadiag list` shows. Longer numbers begin a name.
+// "3" is the third session that `cudadiag list` shows. Longer numbers are the beginning of a name.
 std::optional<base::Result<fs::path>> by_number(const std::vector<Root>& roots, std::string_view wanted) {
   constexpr std::size_t kMostDigits = 3;
   std::size_t number = 0;
@@ -136,7 +136,7 @@ std::optional<base::Result<fs::path>> by_prefix(const std::vector<Root>& roots, 
                      "name one by its number in cudadiag list"};
 }
 
-// A folder given by name: a session, or what `-o` named, which holds sessions; then the newest of them.
+// A folder given by name: a session, or a folder of sessions as `-o` names it; then the newest of these.
 fs::path session_at(const fs::path& folder) {
   if (holds_recording(folder)) return folder;
   const auto sessions = sessions_in(folder);
@@ -209,7 +209,7 @@ std::optional<base::Error> misnamed(const std::vector<Root>& roots) {
 
 base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::string& given) {
   std::error_code error;
-  // A shell that completes the name of a folder ends it like this.
+  // A shell's completion of a folder's name ends with a slash.
   const std::string wanted = given.substr(0, std::max<std::size_t>(given.find_last_not_of('/') + 1, 1));
   if (!wanted.empty() && wanted != kLatest) {
     std::vector<fs::path> places = {wanted};
@@ -219,7 +219,7 @@ base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::s
     for (const fs::path& place : places) {
       if (auto failure = unreadable(place)) return *failure;
       if (fs::is_directory(place, error)) return session_at(place);
-      // Named by a report that was made during the run.
+      // A report that was made during the run named it.
       const fs::path incomplete = place.string() + kIncomplete;
       if (fs::is_directory(incomplete, error)) return incomplete;
     }
@@ -252,7 +252,7 @@ bool is_unused(const fs::path& folder) {
 
 namespace {
 
-// The processes and races of every pass after the first.
+// Reads the processes and races of every pass after the first.
 void read_reruns(Session& session) {
   for (std::size_t pass = 1; pass < session.manifest.passes.size(); ++pass) {
     const std::string& name = session.manifest.passes[pass].folder;
@@ -267,7 +267,7 @@ void read_reruns(Session& session) {
   }
 }
 
-// The session was not finished: adds the reason. `has_areas`: something was recorded.
+// Adds the reason why the session was not finished. `has_areas`: something was recorded.
 void describe_without_manifest(Session& session, bool has_areas) {
   const fs::path& folder = session.folder;
   const Unrecorded left = unrecorded_in(folder / kRecordFolder);
@@ -323,7 +323,7 @@ base::Result<Session> open_session(const fs::path& folder, std::optional<wire::C
   leave_links_out(session);
   leave_surplus_out(files, session);
   read_areas(files, session, session.processes, now);
-  // A run that has failed had a recording.
+  // A run that failed had a recording.
   if (files.empty() && !session.manifest.passes.empty() && session.manifest.passes.front().failed_after) {
     session.manifest.notes.push_back("the recording of its processes is gone");
     session.whole = false;
@@ -372,7 +372,7 @@ Process describe_process(ProcessRecord record, const Manifest& manifest) {
   process.pid = record.pid;
   process.parent_pid = record.parent_pid;
   process.argv = split_at_zeros(value_of(record, Property::argv));
-  // A program that writes a title over its arguments, as Ray's workers do, leaves the rest of their bytes zero.
+  // A program that overwrites its arguments with a title, as Ray's workers do, leaves the remaining bytes zero.
   while (process.argv.size() > 1 && process.argv.back().empty()) process.argv.pop_back();
   const std::string& rank = value_of(record, Property::rank);
   int number = 0;

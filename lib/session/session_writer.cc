@@ -42,8 +42,8 @@ std::string session_name(std::uint32_t pid, std::int64_t unix_seconds) {
   return std::string(stamp) + "-" + std::to_string(pid);
 }
 
-// The folder that sessions lie in, made if it is missing. In a shared temporary folder, a folder that somebody else
-// owns is refused: it may be a trap.
+// Opens the folder for sessions, and makes it if it is missing. In a shared temporary folder, a folder that somebody
+// else owns is refused, because it may be a trap.
 base::Result<base::FileDescriptor> open_root(const Root& root) {
   std::error_code error;
   fs::create_directories(root.folder.parent_path(), error);
@@ -72,7 +72,7 @@ void add_warning(Root& root, const std::string& more) {
   if (!more.empty()) root.warning = more + (root.warning.empty() ? "" : "; " + root.warning);
 }
 
-// The path for commands to paste. After a link, ".." does not lead where it seems to.
+// The path for pasted commands. After a link, ".." does not lead where it seems to.
 fs::path without_dots(const fs::path& folder) {
   const bool ascends = std::find(folder.begin(), folder.end(), "..") != folder.end();
   std::error_code error;
@@ -85,8 +85,8 @@ base::FileDescriptor create_in(const base::FileDescriptor& folder, const std::st
       ::openat(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
 }
 
-// Writes a file beside `name` in `folder` and renames it there, so that a reader sees the old or the new one. `path`
-// is for messages alone.
+// Writes a draft next to `name` in `folder` and renames it, so that a reader sees the old file or the new one. `path`
+// is only for messages.
 std::optional<base::Error> replace_file(const base::FileDescriptor& folder, const std::string& name,
                                         const fs::path& path, const std::function<bool(int)>& write, bool& lacks_room) {
   const std::string draft = name + ".new";

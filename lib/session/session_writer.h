@@ -1,9 +1,9 @@
 // Writes one session's folder. It is "….incomplete" until finish(); its lock tells others that it is being written.
 //
-// The writer holds descriptors of the root, the session's folder and the pass's folder. It makes and replaces every
-// file relative to them and follows no link: renaming a folder, or putting a link in its place, does not redirect it.
-// Programs that get the folder by its name (the recorder where it finds no memory, the driver that writes a GPU core
-// dump, compute-sanitizer) have no such protection: root_exposure.h says when that matters.
+// The writer has open descriptors of the root, the session's folder and the pass's folder. It makes and replaces every
+// file relative to them and follows no link. Renaming a folder, or replacing it by a link, does not redirect it.
+// Programs that receive the folder by name have no such protection: the recorder if it finds no memory, the driver for
+// a GPU core dump, and compute-sanitizer. root_exposure.h says when that matters.
 #pragma once
 
 #include <cstddef>
@@ -23,16 +23,16 @@
 
 namespace cudadiag::session {
 
-// Whether a file could not be written because the disk, a quota or a limit is full; `error` is of errno.
+// Returns whether a file could not be written because the disk, a quota or a limit is full. `error`: an errno.
 bool is_for_lack_of_room(int error);
 
 class SessionWriter {
  public:
-  // Creates the folder in the first root that takes it. `pid` and the time name it.
+  // Creates the folder in the first usable root. `pid` and the time name it.
   static base::Result<SessionWriter> create(const std::vector<Root>& roots, std::uint32_t pid,
                                             std::int64_t unix_seconds);
 
-  // A finished session, to which reruns will be added. Fails while another process writes it.
+  // Opens a finished session to add reruns. Fails while another process writes it.
   static base::Result<SessionWriter> reopen(const std::filesystem::path& folder);
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -42,16 +42,16 @@ class SessionWriter {
   std::filesystem::path pass_folder() const { return folder_ / pass_; }
   const Root& root() const { return root_; }
 
-  // Copies [begin, end) of `file` as the area of process `pid`; `index` distinguishes areas of one pid (a process that
-  // replaced itself by exec has two). Storing an index again replaces what was stored.
+  // Copies [begin, end) of `file` as the area of process `pid`. `index` distinguishes areas with the same pid (a
+  // process that replaced itself by exec has two). Storing an index again replaces what was stored.
   std::optional<base::Error> store_area(std::size_t index, std::uint32_t pid, int file, std::uint64_t begin,
                                         std::uint64_t end);
-  // Areas in the folder that others wrote: processes that did not reach the launcher's memory.
+  // Areas in the folder that others wrote: processes that could not reach the launcher's memory.
   std::vector<std::filesystem::path> foreign_areas() const;
-  // Makes this file of the session, or a new one in its place; whatever was there is not written through.
-  // `file` lies below folder().
+  // Makes this file of the session, or replaces it by a new one; an existing file or link is not written through.
+  // `file` must be below folder().
   std::optional<base::Error> store_text(const std::filesystem::path& file, std::string_view text);
-  // A new file in the folder of the pass; invalid, with errno set, if it exists already.
+  // Makes a new file in the folder of the pass; invalid, with errno set, if it exists already.
   base::FileDescriptor create_file(const std::string& name) const;
   std::optional<base::Error> store_manifest(const Manifest& manifest);
   std::optional<base::Error> store_races(const Races& races);
@@ -59,17 +59,17 @@ class SessionWriter {
   std::optional<base::Error> store_live_place(const LivePlace& place, const Manifest& manifest);
   void drop_live_place();
 
-  // Whether the latest failure to store was for lack of room.
+  // Returns whether the latest failure to store something was for lack of room.
   bool lacks_room() const { return lacks_room_; }
 
-  // Makes a folder for a rerun, "NAME" or "NAME-2" and so on, to which areas go from now on. Its name.
+  // Makes a folder for a rerun, "NAME", "NAME-2" and so on, that receives areas from now on. Returns its name.
   base::Result<std::string> begin_pass(const std::string& name);
 
-  // Takes the suffix off the name, points `latest` here and lets old sessions go.
+  // Removes the suffix from the name, points `latest` here and removes old sessions.
   std::optional<base::Error> finish(const Retention& retention = {});
   // Names of old sessions that finish() has removed.
   const std::vector<std::string>& removed() const { return removed_; }
-  // Removes the session: the run was clean.
+  // Removes the session, because the run was clean.
   void discard();
 
  private:
@@ -96,7 +96,7 @@ class SessionWriter {
   std::vector<std::string> removed_;
 };
 
-// After a session was removed: `latest` leads to the newest that is finished, or goes.
+// Call it after a session was removed: points `latest` to the newest finished one, or removes the link.
 void mend_latest(const std::filesystem::path& root);
 
 }  // namespace cudadiag::session

@@ -23,7 +23,7 @@ enum class Work : std::uint8_t {
 
 // "kernel", "host function"
 std::string_view word(Work work);
-// Nothing: no work has this word.
+// Returns nullopt if no work has this word.
 std::optional<Work> work_of(std::string_view word);
 
 }  // namespace cudadiag::session

@@ -1,4 +1,4 @@
-// The bytes of a stored area, in memory of our own: a file that shrinks or changes meanwhile cannot hurt the reader.
+// The bytes of a stored area in our own memory. A file that shrinks or changes meanwhile cannot hurt the reader.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace cudadiag::session {
 
 class AreaImage {
  public:
-  // Reads what the file holds; its holes take no memory here either.
+  // Reads the file's contents. Its holes take no memory here either.
   static base::Result<AreaImage> load(const std::filesystem::path& file);
 
   AreaImage(AreaImage&& other) noexcept;

@@ -33,14 +33,14 @@ std::uint64_t progress_digest(std::span<const std::byte> area) {
   for (std::size_t i = 0; i < threads; ++i) {
     const std::byte* entry = regions.region(Region::threads).data() + i * wire::area::kThreadSize;
     add(wire::load_acquire(entry, wire::thread::kPublished));
-    // Calls that only ask whether something is ready are no progress, however many there are.
+    // Calls that only ask whether something is ready do not count as progress, however many there are.
     if (wire::load_acquire(entry, wire::thread::kCallSite) != 0)
       add(wire::load_acquire(entry, wire::thread::kCallTicks));
   }
   const std::size_t streams = regions.count(Region::streams, wire::area::kStreamSize, kMostStreams);
   for (std::size_t i = 0; i < streams; ++i) {
     const std::byte* entry = regions.region(Region::streams).data() + i * wire::area::kStreamSize;
-    // Reading a hole of the memory file would make it memory.
+    // Reading a hole of the memory file would allocate its memory.
     if (wire::load_acquire(entry, wire::stream::kState) == 0) continue;
     add(wire::load_acquire(entry, wire::stream::kIssued));
     add(wire::load_acquire(entry, wire::stream::kHostCompleted));
@@ -61,7 +61,7 @@ std::vector<StreamProgress> stream_progress(std::span<const std::byte> area) {
     if (const std::byte* marker = regions.marker(i)) {
       streams[i].completed = std::max(streams[i].completed, wire::load_acquire(marker, wire::marker::kCompleted));
     }
-    // After that: what is issued meanwhile is not missed.
+    // Read after `completed`, so that nothing issued meanwhile is missed.
     streams[i].marked = wire::load_acquire(entry, wire::stream::kMarkerIssued);
     streams[i].issued = wire::load_acquire(entry, wire::stream::kIssued);
   }

@@ -22,7 +22,7 @@ namespace {
 
 using wire::area::Region;
 
-// More than any recorder writes; a table that claims more is cut.
+// More than any recorder writes; a table that claims more is truncated.
 constexpr std::size_t kMostContexts = 8192;
 constexpr std::size_t kMostGraphWords = 1u << 20;
 constexpr std::size_t kMostAllocations = 1u << 20;
@@ -39,8 +39,8 @@ class AreaReader {
   ProcessRecord read() {
     record_.damaged += regions_.damaged();
     read_header();
-    // The heap comes after the frozen state and before whatever refers to it, so that no id is ahead of it
-    // by more than the writer's lead.
+    // The heap is read after the frozen state and before anything that refers to it. No id is then ahead of it by more
+    // than the writer's lead.
     const std::uint64_t used = wire::load_acquire(area_.data(), wire::area::kInternUsed);
     auto heap = regions_.region(Region::intern);
     if (used > heap.size()) ++record_.damaged;
@@ -85,7 +85,7 @@ class AreaReader {
   AreaRegions regions_;
   std::optional<wire::ClockReading> now_;
   ProcessRecord record_;
-  std::vector<std::uint32_t> in_flight_;  // by stream: threads that are inside a call on it
+  std::vector<std::uint32_t> in_flight_;  // by stream: number of threads inside a call on it
   InternStrings strings_;
   std::set<std::pair<std::uint16_t, std::uint64_t>> seen_;  // operations by (thread, serial)
   std::uint32_t frozen_slot_ = 0;                           // 1 + index in the wire's `errors`
@@ -169,7 +169,7 @@ void AreaReader::read_threads() {
     thread.name.assign(name, ::strnlen(name, t::kNameSize));
     record_.operations_issued += thread.published;
     if (thread.call_domain != wire::error::Domain::none) read_blocked(entry.data(), thread);
-    // It has left that call meanwhile: the fields may be of two calls.
+    // The thread has left that call meanwhile, so the fields may be from two calls.
     const auto again = copy_record<wire::area::kThreadSize>(at<wire::area::kThreadSize>(Region::threads, i));
     if (wire::load(again.data(), t::kCallTicks) != thread.call_ticks ||
         wire::load(again.data(), t::kCallSite) != thread.blocked.site) {
@@ -199,7 +199,7 @@ void AreaReader::read_blocked(const std::byte* entry, Thread& thread) {
 void AreaReader::check_blocked() {
   for (Thread& thread : record_.threads) {
     Thread::Blocked& blocked = thread.blocked;
-    // Interned after the heap was read: the next reading will have it.
+    // It was interned after the heap was read; the next reading will include it.
     if (blocked.site > record_.sites.size()) blocked = {};
     if (blocked.stream >= record_.streams.size()) blocked.stream = wire::operation::kNoStream;
     if (blocked.context >= record_.contexts.size()) blocked.context = 0xffffffff;
@@ -240,7 +240,7 @@ void AreaReader::read_streams() {
       ++record_.damaged;
       continue;
     }
-    // The unused entries' markers stay untouched: reading a hole of the memfd would make it memory.
+    // Markers of unused entries are not touched: reading a hole of the memfd would allocate its memory.
     if (state == 0) continue;
     stream.state = static_cast<s::State>(state);
     stream.context = wire::load(entry.data(), s::kContext);
@@ -270,7 +270,7 @@ void AreaReader::read_operations() {
   for (std::size_t thread = 0; thread < threads; ++thread) {
     if (record_.threads[thread].state == wire::thread::State::free) continue;
     for (std::size_t place = 0; place < capacity; ++place) {
-      // A ring fills from its start: holes follow the newest record of a thread that never wrapped around.
+      // A ring fills from its start, so holes follow the newest record of a thread that never wrapped around.
       if (place > record_.threads[thread].published) break;
       read_operation(at<wire::area::kOperationSize>(Region::rings, thread * capacity + place), thread, place, capacity);
     }
@@ -281,7 +281,7 @@ void AreaReader::read_operations() {
   });
 }
 
-// The newest number with these low digits that the thread can have reached: a live thread continues during the reading.
+// Returns the highest serial with these low digits that the thread can have reached; a live thread continues.
 std::uint64_t AreaReader::full_serial(const std::byte* record, std::size_t thread) const {
   constexpr std::uint64_t kLead = 1u << 16, kTurn = std::uint64_t{1} << 32;
   const std::uint64_t newest = record_.threads[thread].published + kLead;
@@ -333,7 +333,7 @@ void AreaReader::add_operation(const RecordCopy<wire::area::kOperationSize>& cop
   record_.operations.push_back(*operation);
 }
 
-// Only if an operation refers to them: they are usually a hole in the file.
+// Called only if an operation refers to the words, because they are usually a hole in the file.
 void AreaReader::read_graph_words() {
   if (!record_.graph_words.empty()) return;
   const std::size_t count = regions_.count(Region::graph_words, wire::area::kGraphWordSize, kMostGraphWords);

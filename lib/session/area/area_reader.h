@@ -1,4 +1,4 @@
-// Decodes one process area: a file of a session, or the live mapping of a process that is still running.
+// Decodes one process's area: a file of a session, or the live mapping of a running process.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace cudadiag::session {
 
-// Bytes that are not an area (wrong magic, another version, too short) give a value with `error` set, worded for the
-// user; damage further in is counted in the record instead.
+// If the bytes are not an area (wrong magic, another version, too short), `error` is set to a text for the user. Damage
+// inside an area is counted in the record instead.
 struct AreaContents {
   ProcessRecord record;
   std::string error;
 };
 
-// Why this is none that this program reads; empty if it is one.
+// Returns why this program cannot read the bytes as an area; empty if it can.
 std::string not_an_area(std::span<const std::byte> area);
 
-// `area` may change while it is read (a live process): torn records are left out, not misread. `now`: of such an area,
-// whose own last clock reading is yet to come.
+// `area` may change during the reading (a live process): torn records are left out, not misread. `now` is the time for
+// a live area, which has no last clock reading yet.
 AreaContents read_area(std::span<const std::byte> area, std::optional<wire::ClockReading> now = {});
 
 }  // namespace cudadiag::session

@@ -1,4 +1,4 @@
-// The checked view of an area: the one place in which the session reader does arithmetic on wire offsets.
+// The checked view of an area: the only place where the session reader does arithmetic on wire offsets.
 #pragma once
 
 #include <algorithm>
@@ -14,19 +14,19 @@
 
 namespace cudadiag::session {
 
-// More than any recorder writes; a table that claims more is cut.
+// More than any recorder writes; a table that claims more is truncated.
 inline constexpr std::size_t kMostThreads = 8192;
 inline constexpr std::size_t kMostStreams = 65536;
 
-// One record as it was at one moment; aligned, so that every wire field can be loaded from it.
+// A record as it was at one moment, aligned so that every wire field can be loaded from it.
 template <std::size_t Size>
 struct RecordCopy {
   alignas(8) std::array<std::byte, Size> bytes{};
   const std::byte* data() const { return bytes.data(); }
 };
 
-// Copies word by word: the writer stores single fields, so a word is never half old and half new. In order: where a
-// field in an earlier word is stored last (release) and says that later ones hold, they do.
+// Copies word by word: the writer stores single fields, so a word is never half old and half new. The order matters: a
+// field that is stored last (release) vouches for the later words of its record.
 template <std::size_t Size>
 RecordCopy<Size> copy_record(const std::byte* record) {
   static_assert(Size % 8 == 0);
@@ -39,8 +39,8 @@ RecordCopy<Size> copy_record(const std::byte* record) {
   return copy;
 }
 
-// A record that begins with a serial, which its writer clears first and stores last: nothing if the record is
-// empty or was being written meanwhile.
+// Copies a record that begins with a serial, which its writer clears first and stores last. Returns nullopt if the
+// record is empty or was being written meanwhile.
 template <std::size_t Size, typename Serial = std::uint64_t>
 std::optional<RecordCopy<Size>> copy_serialised(const std::byte* record) {
   const wire::Field<Serial, 0> serial;
@@ -53,7 +53,7 @@ std::optional<RecordCopy<Size>> copy_serialised(const std::byte* record) {
   return copy;
 }
 
-// A region that lies inside the area, 8-byte aligned; empty if its entry in the table is invalid.
+// A region inside the area, 8-byte aligned; empty if its entry in the table is invalid.
 class AreaRegions {
  public:
   explicit AreaRegions(std::span<const std::byte> area) {
@@ -78,12 +78,12 @@ class AreaRegions {
   }
   std::uint64_t damaged() const { return damaged_; }
 
-  // Records of `size` bytes in a region, at most `most`: a bound on what a hostile table can make us allocate.
+  // Number of records of `size` bytes in a region, at most `most`: bounds what a hostile table can make us allocate.
   std::size_t count(wire::area::Region which, std::size_t size, std::size_t most) const {
     return std::min(region(which).size() / size, most);
   }
 
-  // Null: the region has no room for it.
+  // Returns null if the region has no room for it.
   const std::byte* marker(std::size_t stream) const {
     const std::span<const std::byte> markers = region(wire::area::Region::markers);
     const std::size_t place = wire::area::marker_place(stream, marker_page_);

@@ -1,12 +1,12 @@
-// The name of a call as a program's source has it. cuda.h gives cuMemcpyDtoH and others the names of their newest
-// versions, and of their variants for per-thread default streams.
+// The name of a call as source code has it. cuda.h redirects cuMemcpyDtoH and others to their newest versions, and to
+// variants for per-thread default streams.
 #pragma once
 
 #include <string>
 
 namespace cudadiag::session {
 
-// "cuMemcpyDtoH" of "cuMemcpyDtoH_v2_ptds".
+// Returns "cuMemcpyDtoH" for "cuMemcpyDtoH_v2_ptds".
 inline std::string written_name(std::string name) {
   for (const char* suffix : {"_ptsz", "_ptds"}) {
     if (name.ends_with(suffix)) name.resize(name.rfind('_'));

@@ -21,7 +21,7 @@ void read_communicators(const AreaRegions& regions, ProcessRecord& record) {
   for (std::size_t i = 0; i < regions.count(Region::communicators, c::kSize, kMostCommunicators); ++i) {
     const auto entry = copy_record<c::kSize>(region + i * c::kSize);
     const std::uint32_t state = wire::load(entry.data(), c::kState);
-    // They are made in order.
+    // Entries are filled in order.
     if (state == static_cast<std::uint32_t>(c::State::free)) break;
     Communicator& communicator = record.communicators.emplace_back();
     communicator.rank = wire::load(entry.data(), c::kRank);

@@ -1,4 +1,4 @@
-// NCCL's communicators and the calls of them (wire/collective.h), as an area has them.
+// NCCL's communicators and the calls on them (wire/collective.h), as an area stores them.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace cudadiag::session {
 
-// Fills communicators, collectives and collectives_called. The regions of a process without NCCL are holes of its file
-// and are not touched. Sites and threads of `record` must be there.
+// Fills communicators, collectives and collectives_called. A process without NCCL has holes in its file for these
+// regions, which are not touched. Sites and threads of `record` must be filled first.
 void read_collectives(std::span<const std::byte> area, const AreaRegions& regions, ProcessRecord& record);
 
 }  // namespace cudadiag::session

@@ -13,7 +13,7 @@ using wire::area::Region;
 
 namespace {
 
-// More than any recorder writes; a table that claims more is cut.
+// More than any recorder writes; a table that claims more is truncated.
 constexpr std::size_t kMostErrors = 65536;
 
 void read_one(const std::byte* slot, InternStrings& strings, ProcessRecord& record) {
@@ -64,7 +64,7 @@ void read_one(const std::byte* slot, InternStrings& strings, ProcessRecord& reco
   if (error.capture.site > record.sites.size()) error.capture.site = 0;
 }
 
-// Another thread may end the process after the failed call has been recorded and before the picture was frozen.
+// Another thread may end the process after the failed call was recorded and before the state was frozen.
 void freeze_at_lost_context(ProcessRecord& record) {
   const auto lost = std::find_if(record.errors.begin(), record.errors.end(),
                                  [](const FailedCall& error) { return (error.flags & wire::error::kSticky) != 0; });

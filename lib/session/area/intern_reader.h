@@ -11,12 +11,12 @@
 
 namespace cudadiag::session {
 
-// The heap's strings are shared by reference on the wire and copied into the record. A hostile heap could name
-// one long string a million times, so the copies have a budget; beyond it they are left out and counted.
+// The wire format shares the heap's strings by reference, and the record has copies. A hostile heap could name one long
+// string a million times, so the copies have a budget. Those beyond it are left out and counted.
 class InternStrings {
  public:
   void add(std::string text) { strings_.push_back(std::move(text)); }
-  // Copies string `id` into `out`; false if there is none (0 is none, too).
+  // Copies string `id` into `out`. Returns false if it does not exist; 0 is never a string.
   bool copy(std::uint32_t id, std::string& out);
 
  private:

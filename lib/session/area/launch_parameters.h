@@ -1,4 +1,4 @@
-// The parameters of recent kernel launches (wire/launch_parameters.h), as an area has them.
+// The parameters of recent kernel launches (wire/launch_parameters.h), as an area stores them.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace cudadiag::session {
 
-// Adds the parameters of the kernels among `record.operations` to `record.arguments`, as far as they are still kept.
+// Adds the parameters of the kernels in `record.operations` to `record.arguments`, as far as they are still kept.
 void read_launch_parameters(const AreaRegions& regions, ProcessRecord& record);
 
-// The bytes of one launch's parameters, as far as they are still kept; its thread's index and serial, cut to 32 bits.
+// Returns the bytes of one launch's parameters, as far as they are still kept. `serial` is cut to 32 bits.
 std::string parameter_bytes(const AreaRegions& regions, std::uint32_t thread, std::uint32_t serial);
 
 }  // namespace cudadiag::session

@@ -24,7 +24,7 @@ bool take_number(std::string_view& text, Number& number, char end) {
   return true;
 }
 
-// The newest whose recording a launcher holds that lives, or held that does not.
+// The newest session held by a live launcher, or by one that no longer lives.
 std::optional<fs::path> newest_held(const std::vector<Root>& roots, bool lives) {
   std::optional<fs::path> newest;
   for (const Root& root : roots) {

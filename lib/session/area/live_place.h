@@ -1,7 +1,7 @@
-// Where a run in progress holds its recording, for other processes to read: beside the areas in the session's folder,
-// for as long as the launcher lives.
+// Where a running launcher keeps its recording, for other processes to read. Next to the areas in the session's folder
+// there are these files while the launcher lives:
 //
-//   arena         one line: the launcher's pid, the number of its descriptor, the inode behind that descriptor
+//   arena         one line: the launcher's pid, the number of its descriptor, the inode that the descriptor refers to
 //   running.json  the manifest as far as it is known
 #pragma once
 
@@ -27,19 +27,19 @@ struct LivePlace {
 };
 
 std::string write_live_place(const LivePlace& place);
-// Empty if the text has none.
+// Returns nullopt if the text does not contain one.
 std::optional<LivePlace> parse_live_place(std::string_view text);
 
-// The place of this session's recording; empty if it never had one or is finished.
+// Returns the place of this session's recording; nullopt if it never had one or is finished.
 std::optional<LivePlace> live_place(const std::filesystem::path& session);
 
-// The launcher was killed before it could write anything of the recording that it held.
+// Returns whether the launcher was killed before it could write anything of the recording that it held.
 bool was_lost(const std::filesystem::path& session);
 
-// Whether the process has that recording in its memory, as the processes do that record to it; false also if that may
-// not be seen.
+// Returns whether the process has that recording mapped, as recorded processes do. Returns false also if its mappings
+// may not be seen.
 bool is_held_by(const LivePlace& place, std::uint32_t pid);
-// All such processes.
+// Returns all processes for which is_held_by() is true.
 std::vector<std::uint32_t> holders_of(const LivePlace& place);
 
 // The newest session that is being recorded.

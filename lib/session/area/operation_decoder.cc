@@ -61,13 +61,13 @@ std::optional<Operation> decode_operation(const std::byte* record, std::uint64_t
   operation.serial = serial;
   operation.flags = wire::load(record, o::kFlags);
   operation.site = wire::load(record, o::kSite);
-  // A live process may intern a site after the heap was read: such an operation has none yet.
+  // A live process may intern a site after the heap was read; its operation then has no site yet.
   if (operation.site > process.sites.size()) operation.site = 0;
   operation.ordinal = wire::load(record, o::kOrdinal);
   operation.result = wire::load(record, o::kResult);
   operation.site_ordinal = wire::load(record, o::kSiteOrdinal);
   operation.ticks = wire::load(record, o::kTicks);
-  // The entry of its stream has been given to another stream since.
+  // The stream's entry has been reused for another stream since.
   if (operation.stream != o::kNoStream && operation.ticks < process.streams[operation.stream].created) {
     operation.stream = o::kNoStream;
     operation.ordinal = 0;

@@ -1,4 +1,4 @@
-// One operation record, from a ring or from a full log, resolved with its process's other tables.
+// One operation record, from a ring or a full log, resolved with its process's other tables.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ inline wire::operation::Kind kind_of(const std::byte* record) {
   return static_cast<wire::operation::Kind>(wire::load(record, wire::operation::kKind));
 }
 
-// `record`: wire::area::kOperationSize bytes; `process` has its threads, streams and interned things already. Nothing
-// if it is not an operation of this process, or is invalid.
+// `record` has wire::area::kOperationSize bytes. `process` must already have its threads, streams and interned tables.
+// Returns nullopt if the record is invalid or not an operation of this process.
 std::optional<Operation> decode_operation(const std::byte* record, std::uint64_t serial, const ProcessRecord& process);
 
 }  // namespace cudadiag::session

@@ -14,7 +14,7 @@ namespace operation = wire::operation;
 
 }  // namespace
 
-// The recorder fills the header in and stores the state last.
+// The recorder fills in the header and stores the state last.
 bool RingFollower::ready() {
   if (capacity_ > 0) return true;
   if (area_.size() < area::kHeaderSize ||
@@ -64,20 +64,20 @@ bool RingFollower::fetch(RingReader& reader) {
   return true;
 }
 
-// The newest record of a thread is the only one that may still be changed.
+// Only the newest record of a thread may still change.
 bool RingFollower::returned(const std::byte* slot) const {
   const auto kind = static_cast<operation::Kind>(wire::load_acquire(slot, operation::kKind));
   return operation::is_race_record(kind) || (wire::load_acquire(slot, operation::kFlags) & operation::kReturned) != 0;
 }
 
-// A record that is missing at the end is being overwritten, or was never whole: the next call sees which.
+// A record that is missing at the end is being overwritten or was never complete; the next call finds out which.
 bool RingFollower::fetch_thread(std::uint32_t thread, std::uint64_t published, RingReader& reader) {
   using Serial = decltype(operation::kSerial)::type;
   std::uint64_t& done = done_[thread];
   std::uint64_t missing = 0, until = 0;
   bool fresh = false;
   for (std::uint64_t serial = std::max(done + 1, published > capacity_ ? published - capacity_ + 1 : 1);
-       serial - 1 < published; ++serial) {  // true of no number for ever, whatever was published
+       serial - 1 < published; ++serial) {  // ends for every number, whatever was published
     const std::byte* slot = rings_.data() + (thread * capacity_ + (serial - 1) % capacity_) * kSize;
     if (when_ == When::returned && serial == published && !returned(slot)) break;
     const auto copy = copy_serialised<kSize, Serial>(slot);

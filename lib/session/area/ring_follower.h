@@ -1,8 +1,8 @@
 // Reads the rings of a live area while its process runs: each record once, in the order of issue.
 //
-// The records that one call fetches are handed out by the next one. By then every record has been fetched that any
-// thread published before any of them, so that sorting by ticks puts causes before effects. A ring that was overwritten
-// meanwhile has lost records; the reader learns that before it gets anything that may have followed them.
+// Records that one call fetches are handed out by the next one. By then, every record has been fetched that any thread
+// published before any of them. Sorting by ticks thus puts causes before effects. A ring that was overwritten meanwhile
+// has lost records; the reader learns that before it receives anything that may follow them.
 #pragma once
 
 #include <array>
@@ -19,24 +19,24 @@ namespace cudadiag::session {
 class RingReader {
  public:
   virtual ~RingReader() = default;
-  // wire::area::kOperationSize bytes, gone after the call.
+  // `record` has wire::area::kOperationSize bytes and is valid only during the call.
   virtual void record(const std::byte* record) = 0;
-  // `count` records are missing between the last one handed out and the first one with at least these ticks.
+  // `count` records are missing between the last one handed out and the first one with at least `until` ticks.
   virtual void lost(std::uint64_t count, std::uint64_t until) = 0;
 };
 
 class RingFollower {
  public:
-  // When a record is fetched: as soon as its call is issued, or once the call has returned with its result.
+  // When to fetch a record: as soon as its call is issued, or once the call has returned with its result.
   enum class When { issued, returned };
-  // `area` stays mapped as long as this lives. It may be all zeros still, and hold anything.
+  // `area` must stay mapped as long as this object lives. It may still be all zeros, and may contain anything.
   explicit RingFollower(std::span<const std::byte> area, When when = When::issued) : area_(area), when_(when) {}
 
-  // False: there was nothing new.
+  // Returns false if there was nothing new.
   bool poll(RingReader& reader);
-  // The process writes no more: everything that is left.
+  // Hands out everything that is left. The process must not write any more.
   void finish(RingReader& reader);
-  // By thread: the serial up to which all has been fetched, or counted as lost.
+  // By thread: the serial up to which everything has been fetched, or counted as lost.
   const std::vector<std::uint64_t>& done() const { return done_; }
 
  private:
@@ -56,10 +56,10 @@ class RingFollower {
   std::span<const std::byte> area_;
   When when_;
   std::span<const std::byte> threads_, rings_;
-  std::size_t capacity_ = 0;         // records of a ring
-  std::vector<std::uint64_t> done_;  // by thread: records fetched or lost
-  std::vector<Fetched> fetched_;     // in the order of ticks, except what was fetched last
-  std::uint64_t ripe_ = 0;           // up to these ticks nothing is to come
+  std::size_t capacity_ = 0;         // in records, per ring
+  std::vector<std::uint64_t> done_;  // by thread: number of records fetched or lost
+  std::vector<Fetched> fetched_;     // sorted by ticks, except what was fetched last
+  std::uint64_t ripe_ = 0;           // nothing more will come with ticks up to this
 };
 
 }  // namespace cudadiag::session

@@ -1,4 +1,4 @@
-// Walks the data of a sparse file without touching its holes, so that reading an area makes no memory of them.
+// Visits the data of a sparse file without touching its holes, so that reading an area does not allocate their memory.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 namespace cudadiag::session {
 
-// Calls `take` with each piece of data in [begin, end) of `file`, in whole pages where possible, at its offset from
-// `begin`; it may return false to stop. False with errno set if reading failed.
+// Calls `take` with each piece of data in [begin, end) of `file` and its offset from `begin`, in whole pages if
+// possible. `take` may return false to stop. Returns false with errno set if reading failed.
 bool for_each_data(int file, std::uint64_t begin, std::uint64_t end,
                    const std::function<bool(std::uint64_t offset, std::span<const std::byte> data)>& take);
 
-// Copies [begin, end) of `source` to the empty file `target`, pages of zeros left out. False with errno set.
+// Copies [begin, end) of `source` to the empty file `target`, without pages of zeros. Returns false with errno set.
 bool copy_sparse(int source, std::uint64_t begin, std::uint64_t end, int target);
 
 }  // namespace cudadiag::session

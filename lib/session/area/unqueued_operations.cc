@@ -9,15 +9,15 @@ namespace cudadiag::session {
 
 namespace {
 
-// The operations of one stream, by the records.
+// What the records say of the operations of one stream.
 struct Recorded {
   std::set<std::uint32_t> unfinished;
   std::uint32_t open = 0;   // calls in flight that have a record
-  std::uint32_t alone = 0;  // the newest that entered with nobody else inside a call: all before it had returned
+  std::uint32_t alone = 0;  // the newest that began with no thread in a call: all earlier ones had returned
 };
 
-// A marker, like an operation that was alone, was queued with nobody inside a call: an ordinal without a record up to
-// there had its record lost.
+// A marker, or an operation that was alone, was queued while no other thread was in a call. If an earlier ordinal has
+// no record, the record was lost.
 void leave_out(Stream& stream, const Recorded& recorded, std::uint32_t in_flight) {
   const std::uint32_t returned = std::max({stream.completed(), stream.marker_issued, recorded.alone});
   const std::uint32_t newest = std::max(returned, recorded.unfinished.empty() ? 0 : *recorded.unfinished.rbegin());

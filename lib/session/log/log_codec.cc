@@ -8,7 +8,7 @@ namespace {
 
 namespace operation = wire::operation;
 
-// Words of a record: those that predict the others come first; the ticks (2 and 3) differ.
+// Words of a record: those that predict the others come first. Words 2 and 3, the ticks, are encoded separately.
 constexpr std::size_t kSerialWord = 0, kFlagsWord = 1, kTicksWord = 2, kOrdinalWord = 4, kSiteOrdinalWord = 5,
                       kStreamWord = 6;
 constexpr std::array<std::uint8_t, 14> kOrder = {kStreamWord, kFlagsWord,       13, 14, 15, 7,  kOrdinalWord,
@@ -18,7 +18,7 @@ static_assert(operation::kSerial.offset == 4 * kSerialWord && operation::kThread
               operation::kSiteOrdinal.offset == 4 * kSiteOrdinalWord &&
               operation::kStream.offset == 4 * kStreamWord + 2);
 
-// Differences of unsigned numbers, in which -1 is the highest.
+// Encodes differences of unsigned numbers, where -1 is the highest number.
 template <typename T>
 T zigzag(T difference) {
   return (difference << 1) ^ (T{0} - (difference >> (8 * sizeof(T) - 1)));
@@ -95,7 +95,7 @@ void LogModel::encode(const std::byte* record, std::string& out) {
 
 const std::uint8_t* LogModel::decode(std::uint64_t key, const std::uint8_t* from) {
   std::uint64_t ticks = 0, mask = 0, difference = 0;
-  // Sites have 16 bits, kinds eight; a kind of 0 is none.
+  // Sites have 16 bits, kinds eight; no record has kind 0.
   if (key < 2 || key >= 2 * 65536 || (key % 2 == 1 && key > 2 * 255 + 1)) return nullptr;
   if (!take_number(from, ticks) || !take_number(from, mask) || mask >> kOrder.size() != 0) return nullptr;
   Words& before = last(key);

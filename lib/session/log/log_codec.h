@@ -1,18 +1,16 @@
-// How operation records are put into a full log: a file beside its process's area that has every one of them.
+// The format of a full log: a file next to its process's area that contains every operation record.
 //
 //   header  24 bytes  magic (u64), version (u32), pid (u32), start of the process as in its area (u64)
 //   items   each begins with a number, its key:
-//     0     1, count, ticks     so many records are missing here, all from before the first one with these ticks
-//     0     2, n, n serials     of thread i everything up to this serial has been written or told as missing
-//     else  ticks, mask, …      a record. Key: its site * 2; without a site, its kind * 2 + 1. Ticks: what they are
-//     more
-//                               than the last record's. Mask: which words differ from what is expected, then by how
-//                               much
+//     0     1, count, ticks     this many records are missing here, all from before the first one with these ticks
+//     0     2, n, n serials     for thread i, everything up to this serial has been written or reported as missing
+//     else  ticks, mask, …      a record. Key: its site * 2; without a site, its kind * 2 + 1. Ticks: their difference
+//                               from the last record's. Mask: which words differ from the expected ones, followed by
+//                               the differences
 //
-// Numbers are of seven bits a byte, lowest first; differences have their sign in the lowest bit. What is expected is
-// the last record with this key, with the next serial of its thread, the next ordinal of its stream and the next one of
-// its site: of most launches that leaves nothing to be told but when. The first words of kOrder are those that change
-// most.
+// Numbers have seven bits per byte, lowest first; differences have their sign in the lowest bit. The expected record is
+// the last one with this key, with the next serial of its thread, the next ordinal of its stream and the next one of
+// its site. For most launches only the time must then be written. The first words of kOrder are those that change most.
 #pragma once
 
 #include <array>
@@ -43,15 +41,15 @@ enum class LogNote : std::uint8_t { lost = 1, through = 2 };
 
 using OperationCopy = RecordCopy<wire::area::kOperationSize>;
 
-// The state that writer and reader share about the records so far.
+// The state about the records so far, which writer and reader share.
 class LogModel {
  public:
-  // Appends a record that is not a race record.
+  // Appends a record, which must not be a race record.
   void encode(const std::byte* record, std::string& out);
-  // From the bytes after `key`, at least kMostItemBytes of them; null: they are not valid. Returns the end of what it
-  // took.
+  // `from`: the bytes after `key`; at least kMostItemBytes must be readable. Returns the end of what it read; null if
+  // the bytes are invalid.
   const std::uint8_t* decode(std::uint64_t key, const std::uint8_t* from);
-  // The record that was encoded or decoded last.
+  // The last record that was encoded or decoded.
   const OperationCopy& record() const { return copy_; }
   std::uint64_t serial() const { return serial_; }
 
@@ -72,7 +70,7 @@ class LogModel {
 
 void append_number(std::string& out, std::uint64_t value);
 
-// A number of at most ten bytes that can all be read; `from` moves past it. False: it is longer.
+// Reads a number of at most ten bytes, which must all be readable; `from` moves past it. Returns false if it is longer.
 inline bool take_number(const std::uint8_t*& from, std::uint64_t& value) {
   value = *from & 0x7f;
   if (*from++ < 0x80) return true;

@@ -1,4 +1,4 @@
-// Reads a full log (log_codec.h) record by record. Every byte is taken as hostile, and the file may grow or shrink
+// Reads a full log (log_codec.h) record by record. Every byte counts as hostile, and the file may grow or shrink
 // meanwhile.
 #pragma once
 
@@ -31,38 +31,38 @@ class LogReader {
     end,     // of the file, or of its valid part
   };
 
-  // Nothing: it is not a full log of this version, or cannot be read.
+  // Returns nullopt if the file is not a full log of this version, or cannot be read.
   static std::optional<LogReader> open(const std::filesystem::path& file);
   static std::optional<LogReader> open(base::FileDescriptor file);
 
   std::uint32_t pid() const { return pid_; }
   std::uint64_t start() const { return start_; }
 
-  // After the end: the end again.
+  // After the end, it returns `end` again.
   Item next();
   const std::byte* record() const { return model_.record().data(); }
   std::uint64_t serial() const { return model_.serial(); }
   LoggedRecord current() const { return {model_.record(), model_.serial()}; }
   std::uint64_t lost_count() const { return lost_count_; }
   std::uint64_t lost_until() const { return lost_until_; }
-  // By thread, as far as was read: up to this serial all is in the log, or counted as lost.
+  // By thread, as far as read: everything up to this serial is in the log, or counted as lost.
   const std::vector<std::uint64_t>& through() const { return through_; }
 
-  // From the first record again.
+  // Starts again from the first record.
   void rewind();
 
  private:
   explicit LogReader(base::FileDescriptor file) : file_(std::move(file)) {}
   void refill();
   bool keep(const std::uint8_t* end);
-  // False: it makes no sense. `item` is set if it is for the caller.
+  // Returns false if the item is invalid. Sets `item` if the caller should receive it.
   bool read_note(const std::uint8_t* from, std::optional<Item>& item);
 
   base::FileDescriptor file_;
   std::uint32_t pid_ = 0;
   std::uint64_t start_ = 0;
-  std::uint64_t offset_ = 0;  // in the file, of the end of what is in the buffer
-  // [at_, filled_) of it is to be read; at least kMostItemBytes zeros follow.
+  std::uint64_t offset_ = 0;  // offset in the file where the buffer's contents end
+  // [at_, filled_) is still to be read; at least kMostItemBytes zeros follow.
   std::vector<std::uint8_t> buffer_;
   std::size_t at_ = 0, filled_ = 0;
   bool whole_ = false;  // the end of the file has been reached

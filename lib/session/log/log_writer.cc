@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kWriteBlock = 256u << 10;
 constexpr const char* kMoreRoom = "free some space, or name another folder with -o FOLDER";
 
-// Whether the file's disk has room; if the disk does not say, it has.
+// Returns whether the file's disk has room; assumes it has if the disk does not tell.
 bool has_room(int file) {
   struct statvfs disk {};
   if (::fstatvfs(file, &disk) != 0 || disk.f_blocks == 0) return true;
@@ -79,7 +79,7 @@ void LogWriter::end_early(const std::string& why, std::string hint) {
   failure_ = {"the full log of process " + std::to_string(pid_) + " ends early: " + why, std::move(hint)};
 }
 
-// If a full disk cuts it off in the middle, the reader leaves that part out.
+// If a full disk truncates the log in the middle of an item, the reader leaves that item out.
 void LogWriter::flush() {
   std::string_view rest = waiting_;
   if (failure_.what.empty() && written_ + rest.size() > kMostBytes) {
@@ -105,7 +105,7 @@ base::Error LogWriter::give_up() {
   failure_ = {"the full log of process " + std::to_string(pid_) + " was given up to make room for the recording",
               kMoreRoom};
   waiting_.clear();
-  // A reader that has it open would hold its room.
+  // A reader that has the file open would keep its space occupied.
   if (::ftruncate(file_.get(), 0) == 0) ::unlink(path_.c_str());
   return failure_;
 }

@@ -1,4 +1,4 @@
-// Writes the full log of one process: what a RingFollower hands out, encoded, into a file that no other process has.
+// Writes the full log of one process: encodes what a RingFollower hands out into a file that no other process has.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,23 @@ class LogWriter : public RingReader {
  public:
   // At most this much is written: some hundred million operations.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
-  // The space that is left on the disk: for the process's area, and for the program's own files.
+  // The space to leave free on the disk, for the process's area and the program's own files.
   static constexpr std::uint64_t kLeftFree = wire::area::kAreaSize;
 
-  // `folder`/PID.log, or PID-2.log and so on; `start` is the process's own (wire::area::kStartRealtime).
+  // Creates `folder`/PID.log, or PID-2.log and so on. `start` is the process's own (wire::area::kStartRealtime).
   static base::Result<LogWriter> create(const std::filesystem::path& folder, std::uint32_t pid, std::uint64_t start);
 
   void record(const std::byte* record) override;
   void lost(std::uint64_t count, std::uint64_t until) override;
-  // Afterwards everything handed over is in the file.
+  // Writes everything that was handed over to the file.
   void flush();
-  // The same, and by thread: nothing has been left out up to this serial except what was counted as lost.
+  // As flush(). Also notes by thread that nothing up to this serial was left out, except what was counted as lost.
   void flush_through(const std::vector<std::uint64_t>& serials);
 
   std::uint64_t lost() const { return lost_; }
-  // Why the file ends before its time; empty: it does not.
+  // Why the file ends early; empty if it does not.
   const base::Error& failure() const { return failure_; }
-  // Removes the file, to make room for the rest of the session, and writes nothing more; returns the message for the
+  // Removes the file to make room for the rest of the session, and writes nothing more. Returns the message for the
   // user.
   base::Error give_up();
 

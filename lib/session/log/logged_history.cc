@@ -18,13 +18,13 @@ namespace {
 
 namespace o = wire::operation;
 using o::Kind;
-using Id = std::pair<std::uint16_t, std::uint64_t>;  // of an operation: thread and serial
+using Id = std::pair<std::uint16_t, std::uint64_t>;  // identifies an operation: thread and serial
 
-// More than a driver takes on one stream before it blocks.
+// More than a driver accepts on one stream before it blocks.
 constexpr std::size_t kMostUnfinished = 4096;
 constexpr std::size_t kMostKept = 1u << 20;
 constexpr std::size_t kMostEvents = 1u << 18;
-// Threads that issue on one stream at the same time may have reached it in another order than their ordinals say.
+// Threads that issue on one stream at the same time may have reached it in a different order than their ordinals.
 constexpr std::uint32_t kContention = 64;
 
 using Kept = LoggedRecord;
@@ -63,9 +63,9 @@ class Join {
  private:
   struct StreamState {
     std::vector<Kept> unfinished;  // the oldest ones
-    std::optional<Kept> newest;    // where there were too many
-    std::uint32_t pruned = 0;      // what had finished when they were looked through
-    // The latest wait of the host that showed something about this stream, and the event's record.
+    std::optional<Kept> newest;    // if there were too many
+    std::uint32_t pruned = 0;      // what had finished when they were last pruned
+    // The latest wait of the host that showed progress of this stream, and the record of its event.
     std::optional<std::pair<Kept, Kept>> seen;
   };
 
@@ -92,10 +92,10 @@ class Join {
   std::vector<std::uint32_t> completed_;  // by stream
   std::set<Id> waits_, wanted_;
   std::unordered_map<std::uint64_t, Kept> events_;  // their latest records
-  std::vector<bool> records_no_events_;             // by graph: known in full, and without a node that does
+  std::vector<bool> records_no_events_;             // by graph: it is completely known and records no event
   std::map<Id, Kept> kept_;
-  std::map<Id, Id> links_;   // waits, and the records that their events referred to
-  std::uint64_t since_ = 0;  // from these ticks on nothing is missing
+  std::map<Id, Id> links_;   // from a wait to the record that its event referred to
+  std::uint64_t since_ = 0;  // nothing is missing from these ticks on
   std::vector<Id> present_;  // of record_.operations, sorted
 };
 
@@ -126,7 +126,7 @@ void Join::note(const std::byte* record) {
   const std::uint32_t ordinal = wire::load(record, o::kOrdinal);
   if (!wanted_.empty() && wanted_.contains({wire::load(record, o::kThread), log_.serial()})) keep(log_.current());
   if (kind == Kind::event_sync) return note_wait(kind, record, false);
-  // The stream's entry may have been given to another one since.
+  // The stream's entry may have been reused for another stream since.
   const bool placed =
       index < streams_.size() && ordinal != 0 && wire::load(record, o::kTicks) >= record_.streams[index].created;
   const std::uint64_t event = wire::load(record, o::kArgument);
@@ -160,7 +160,7 @@ void Join::note_unfinished(StreamState& stream, std::uint32_t index, std::uint32
   }
 }
 
-// The host has seen more of it finish since.
+// Drops operations that the host has seen finish since.
 void Join::prune(StreamState& stream, std::uint32_t index) {
   stream.pruned = completed_[index];
   std::erase_if(stream.unfinished, [&](const Kept& kept) {
@@ -175,10 +175,10 @@ void Join::note_wait(Kind kind, const std::byte* record, bool open) {
   const auto found = events_.find(wire::load(record, o::kArgument));
   if (found == events_.end()) return;
   const Kept& recorded = found->second;
-  // Recorded anew while the host waited: which of the two recordings it saw complete is not known.
+  // The event was recorded again while the host waited, so it is unknown which of the two recordings it saw complete.
   const std::uint64_t began = kind == Kind::event_sync ? wire::load(record, o::kBegan) : 0;
   if (began != 0 && recorded.load(o::kTicks) >= began) return;
-  // The same if another thread's call had not returned by then.
+  // It is also unknown if another thread's call had not returned by then.
   const bool by_another = recorded.load(o::kThread) != wire::load(record, o::kThread);
   const bool open_call = (recorded.load(o::kFlags) & o::kReturned) == 0;
   const std::uint64_t given = began != 0 ? began : wire::load(record, o::kTicks);
@@ -195,7 +195,7 @@ void Join::note_wait(Kind kind, const std::byte* record, bool open) {
   streams_[recorded.load(o::kStream)].seen = {log_.current(), recorded};
 }
 
-// Whether log and rings together lack nothing at the end.
+// Returns whether nothing is missing at the end of the log and the rings together.
 bool Join::reaches() const {
   std::vector<std::uint64_t> beyond(logged_.size());
   for (const Operation& operation : record_.operations) {
@@ -294,7 +294,7 @@ void attach_logs(const std::filesystem::path& folder, std::vector<Process>& proc
     if (file.extension() != ".log") continue;
     auto log = LogReader::open(file);
     if (!log) continue;
-    // A process that replaced itself has two areas, and two logs.
+    // A process that replaced itself by exec has two areas and two logs.
     const auto whose = std::find_if(processes.begin(), processes.end(), [&](const Process& process) {
       return process.pid == log->pid() && process.record.start_realtime == log->start();
     });

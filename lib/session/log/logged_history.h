@@ -1,13 +1,13 @@
-// Adds a full log to a process's record: of millions of operations, those that an answer can rest on. The horizon of
+// Adds a full log to a process's record: the operations, among millions, that an answer can depend on. The horizon of
 // the rings then no longer matters.
 //
 //   unfinished   operations after the last one of their stream that is known to have finished
-//   events       for each wait that is kept, the record that its event stood for, and of each stream the latest such
+//   events       for each kept wait, the record that its event referred to, and for each stream the latest such
 //                record that the host saw complete
-//   forward      what PyTorch launched under the number of a node that is being run backwards
-//   numbers      how many operations had been issued up to each that is kept
+//   forward      what PyTorch launched with the number of a node that is being run backwards
+//   numbers      how many operations had been issued up to each kept one
 //
-// The log is read twice, and never held.
+// The log is read twice, and is never completely in memory.
 #pragma once
 
 #include <filesystem>

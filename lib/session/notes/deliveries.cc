@@ -68,7 +68,7 @@ std::vector<T> integers_of(const Json& object, const char* key) {
   return found;
 }
 
-// "float32" of "<f4", as __cuda_array_interface__ has it.
+// Returns "float32" for "<f4", the notation of __cuda_array_interface__.
 std::string type_name(std::string text) {
   constexpr std::pair<char, const char*> kKinds[] = {
       {'i', "int"}, {'u', "uint"}, {'f', "float"}, {'c', "complex"}, {'b', "bool"}};

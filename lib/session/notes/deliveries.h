@@ -1,5 +1,5 @@
-// The output of a rerun's Python hook in one process (wire/rerun/delivery.h), decoded and checked: an invalid line is left
-// out.
+// The output of a rerun's Python hook in one process (wire/rerun/delivery.h), decoded and checked. Invalid lines are
+// left out.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace cudadiag::session {
 
-// Whose name a value has: the operator's schema, the user's variable, or the kernel's parameter.
+// Where the name of a value comes from: the operator's schema, the user's variable, or the kernel's parameter.
 enum class ValueOrigin : std::uint8_t { schema, variable, kernel };
 
 std::string_view word(ValueOrigin origin);
@@ -24,14 +24,14 @@ struct DeliveredValue {
 
   std::string name;
   ValueOrigin origin = ValueOrigin::schema;
-  std::string parameter;  // of a variable: the schema's name
+  std::string parameter;  // for a variable: the schema's name
   std::string dtype, device, value;
   std::vector<std::int64_t> shape, strides, first_outside;
   std::optional<Number> min, max, first_value;
   std::optional<std::uint64_t> nan, inf, outside, pointer;
   std::optional<std::int64_t> bound;
   std::optional<std::uint64_t> bytes;  // from its first element to the end of its last
-  std::optional<bool> written;         // by the operator, as its schema says
+  std::optional<bool> written;         // by the operator, according to its schema
   bool view = false;                   // `name` is a variable that it is a view of
 };
 
@@ -40,13 +40,13 @@ struct DeliveredFrame {
   int line = 0;
 };
 
-// PyTorch's caching allocator when it found no memory.
+// The state of PyTorch's caching allocator when it found no memory.
 struct DeliveredMemory {
   struct Holder {
     std::uint64_t bytes = 0, count = 0;
-    std::vector<DeliveredFrame> frames;  // that allocated it, innermost first
+    std::vector<DeliveredFrame> frames;  // where it was allocated, innermost first
   };
-  // One that is being handled, or was last: its traceback holds frames, and these hold tensors.
+  // An exception that is being handled, or was last. Its traceback keeps frames alive, and these keep tensors.
   struct Exception {
     std::string type, file;
     int line = 0;
@@ -57,7 +57,7 @@ struct DeliveredMemory {
   std::vector<Exception> exceptions;
 };
 
-// The first element that is not finite, of a value that the program used.
+// The first non-finite element of a value that the program used.
 struct DeliveredNonFinite {
   enum class State { candidate, found, asked, asked_last };
   enum class Role { made, passed, loaded, uninitialised };
@@ -66,26 +66,26 @@ struct DeliveredNonFinite {
   Role role = Role::made;
   std::uint64_t root = 0;  // ordinal of the operator in its process
   std::string used;        // "parameter", "loss", "number", …
-  std::string node;        // of a backward pass; empty: it is none
+  std::string node;        // of a backward pass; empty otherwise
   std::optional<std::string> module;
   std::string module_class, dtype;
-  std::uint64_t step = 0;  // 0: the program has no optimiser
+  std::uint64_t step = 0;  // 0 if the program has no optimiser
   std::vector<std::int64_t> shape, index;
-  std::optional<std::uint64_t> bad;                            // elements; nothing: they were not looked at
+  std::optional<std::uint64_t> bad;                            // number of bad elements; nullopt if not counted
   std::vector<std::pair<std::string, std::string>> elements;   // of the arguments, at the index
   std::vector<DeliveredFrame> stack, forward, backward, uses;  // innermost first
   bool forward_certain = true;
-  std::string infinite;  // the operator that made the infinite elements that it got; empty: none
+  std::string infinite;  // the operator that made its infinite input elements; empty if none
   std::vector<DeliveredFrame> infinite_stack;
 };
 
-// Where an element came from that an operator was given outside of its bound.
+// The source of an element that an operator received although it is out of bounds.
 struct DeliveredOrigin {
   enum class Role { made, passed, copied, loaded };
   struct Step {
     Role role = Role::made;
     std::string op;                               // "aten::remainder.Scalar", "DataLoader"
-    std::optional<DeliveredValue::Number> value;  // nothing: it was another one there, or that is not known
+    std::optional<DeliveredValue::Number> value;  // nullopt if it was different there or is unknown
     std::optional<std::int64_t> batch, sample;    // of a data loader, from 0; the sample's index in the data set
     std::vector<DeliveredFrame> stack;            // innermost first
   };
@@ -94,42 +94,41 @@ struct DeliveredOrigin {
   std::optional<DeliveredValue::Number> value;
   bool certain = false;
   std::vector<DeliveredFrame> stack;  // of the operator
-  std::vector<Step> steps;            // the origin first, then what carried the element; empty: it is not known
+  std::vector<Step> steps;            // the source first, then what carried the element; empty if unknown
 };
 
-// Two uses of the same bytes that nothing orders, as the operators of a process show them.
+// Two unordered uses of the same bytes, as the operators of a process show them.
 struct DeliveredRace {
   struct Access {
-    std::string op;  // "aten::add_.Tensor"
-    DeliveredValue
-        tensor;  // `name`: the user's variable; empty: none that the line names. `parameter`: the schema's name
+    std::string op;         // "aten::add_.Tensor"
+    DeliveredValue tensor;  // `name`: the user's variable, or "" if the line names none. `parameter`: the schema's name
     std::uint64_t stream = 0;
-    bool on_host = false;               // no stream's: the program's own operator on the CPU
+    bool on_host = false;               // not in a stream: the program's own operator on the CPU
     std::vector<DeliveredFrame> stack;  // innermost first
   };
   Access first, second;        // in the order of issue
   bool waited_before = false;  // the second one's stream has waited for an earlier point of the first one's
-  std::uint64_t begin = 0, end = 0, bytes = 0;  // in common
+  std::uint64_t begin = 0, end = 0, bytes = 0;  // the bytes in common
 };
 
 enum class DeliveryKind : std::uint8_t {
   other,    // this program does not know the word
   call,     // the operator that the thread calls next
   results,  // of the operator that the thread has called
-  line,     // the variables at the line that the thread comes to
+  line,     // the variables at the line that the thread reaches
   watched,  // the same for a line that the user watches
   forward,  // where the node was made that the thread runs backwards from here on
-  started,  // where the work of the thread was begun
+  started,  // where the work of the thread was started
   memory,   // PyTorch's allocator
-  untold,   // from here on some calls are left out
+  untold,   // from here on, some calls are left out
   non_finite,
   origin,    // of a bad value
   race,      // between two operators
   note,      // a sentence
-  checking,  // the process looks for values that are not finite
+  checking,  // the process looks for non-finite values
 };
 
-// Empty for DeliveryKind::other alone.
+// Empty only for DeliveryKind::other.
 std::string_view word(DeliveryKind kind);
 
 struct Delivery {
@@ -139,31 +138,31 @@ struct Delivery {
   std::string op;  // "aten::embedding"
   std::string overload, schema;
   bool whole = false;  // it uses every element of its tensors
-  std::string file;    // as CPython has it
+  std::string file;    // as CPython names it
   int line = 0;
   std::vector<DeliveredValue> values;
-  std::uint64_t visit = 0;            // of a watched line: which one of the process's to this line
-  std::vector<std::uint64_t> visits;  // and how many each watched line has had, in the order that they were given in
-  std::uint64_t milliseconds = 0;     // and what reading them had taken
+  std::uint64_t visit = 0;            // for a watched line: the number of this visit in the process
+  std::vector<std::uint64_t> visits;  // for a watched line: visits of each watched line, in their given order
+  std::uint64_t milliseconds = 0;     // for a watched line: the time that reading the values took
   std::string node;                   // "GatherBackward0"
   std::uint64_t number = 0;
-  bool pool = false;  // of a start: it is a pool's, and was given this as work
-  // Innermost first, of the node, then of that in whose run it was made, and so on; of what was begun, then of what its
-  // thread had been begun by.
+  bool pool = false;  // for a start: a pool's thread received this as work
+  // Innermost first. The first stack is of the node, or of the start. The next is of the node in whose run it was made,
+  // or of the start of the thread that started it; and so on.
   std::vector<std::vector<DeliveredFrame>> stacks;
   std::optional<DeliveredMemory> memory;
   std::optional<DeliveredNonFinite> non_finite;
   std::optional<DeliveredOrigin> origin;
   std::optional<DeliveredRace> race;
-  std::string text;  // of a note; of a check: the version of PyTorch
+  std::string text;  // of a note; for a check, the version of PyTorch
 };
 
-// In the order of the file; of a long one the end.
+// In the order of the file; only the end of a long one.
 std::vector<Delivery> read_deliveries(const std::filesystem::path& file);
 std::vector<Delivery> parse_deliveries(std::string_view text);
 
-// To the processes of the pass with this folder, each its deliveries. Processes without an area that were checked for
-// elements that are not finite are added.
+// Adds its deliveries to each process of the pass with this folder. Also adds processes without an area that were
+// checked for non-finite elements.
 struct Process;
 void attach_deliveries(const std::filesystem::path& folder, std::vector<Process>& processes);
 

@@ -1,4 +1,4 @@
-// A process that is a fork of one that had used CUDA, as its recorder says: the driver refuses all its calls.
+// A process that is a fork of one that had used CUDA, according to its recorder: the driver refuses all its calls.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace cudadiag::session {
 
 struct ForkOrigin {
   const Process* parent = nullptr;
-  std::uint32_t site = 0;  // of the parent, where it forked; 0: not known
+  std::uint32_t site = 0;  // where the parent forked; 0 if unknown
 };
 
 bool is_fork(const ProcessRecord& record);
-// The site of its own latest fork that was seen. Nothing: there was none.
+// The site of the process's latest recorded fork; nullopt if there was none.
 std::optional<std::uint32_t> latest_fork(const ProcessRecord& record);
-// Empty if it is not a fork, or if its parent is not in the session.
+// Returns nullopt if it is not a fork, or if its parent is not in the session.
 std::optional<ForkOrigin> fork_origin(const Session& session, const Process& process);
 
 }  // namespace cudadiag::session

@@ -1,5 +1,5 @@
-// Finds in a full log what PyTorch launched forward under the numbers of nodes that were being run backwards when the
-// process stopped (wire/operation.h).
+// Searches a full log for what PyTorch launched forward with the numbers of nodes that were being run backwards when
+// the process stopped (wire/operation.h).
 #pragma once
 
 #include <array>
@@ -15,14 +15,14 @@ namespace cudadiag::session {
 
 class ForwardSearch {
  public:
-  // `completed`: by stream, the last operation that is known to have finished. What is older than `since` is left out.
+  // `completed`: by stream, the last operation that is known to have finished. Records older than `since` are left out.
   ForwardSearch(const ProcessRecord& record, const std::vector<std::uint32_t>& completed, std::uint64_t since);
 
   bool any() const { return any_; }
-  // The record that the reading of the log has reached.
+  // Call it for each record that the reading of the log has reached.
   void look_at(const LogReader& log);
-  // Also of each thread one that shows that nothing of the nodes' is older. Nothing if there are too many: a part of
-  // them would not be an answer.
+  // Includes a record of each thread which shows that nothing of the nodes is older. Empty if there are too many,
+  // because a part of them would not be an answer.
   std::vector<LoggedRecord> found() &&;
 
  private:
@@ -30,7 +30,7 @@ class ForwardSearch {
     std::set<std::uint32_t> nodes;
     std::optional<LoggedRecord> before;
   };
-  std::array<Thread, 256> threads_;  // by PyTorch's number
+  std::array<Thread, 256> threads_;  // by PyTorch's thread number
   std::uint64_t since_;
   bool any_ = false;
   std::vector<LoggedRecord> found_;

@@ -11,12 +11,12 @@ namespace cudadiag::session {
 
 class IssueNumbers {
  public:
-  // `operations`: those that get numbers, by ticks.
+  // `operations`: those to be numbered, sorted by ticks.
   explicit IssueNumbers(std::vector<Operation>& operations) : operations_(operations), counts_(operations.size() + 1) {}
 
-  // Each operation of the process once, those with numbers too; cheap if they come nearly in order.
+  // Call it once for each operation of the process, including those to be numbered; cheap if they are nearly in order.
   void count(wire::operation::Kind kind, std::uint64_t ticks);
-  // `issued`: by the whole process. Nothing is missing from these ticks on, 0: at all.
+  // `issued`: by the whole process. `since`: nothing is missing from these ticks on; 0 if nothing is missing at all.
   void write(std::uint64_t issued, std::uint64_t since);
 
  private:
@@ -24,7 +24,7 @@ class IssueNumbers {
     std::uint64_t operations = 0, kernels = 0, graphs = 0;
   };
   std::vector<Operation>& operations_;
-  std::vector<Counts> counts_;  // after the operation before, up to that one; the last entry follows all operations
+  std::vector<Counts> counts_;  // from the previous operation up to this one; the last entry follows all operations
   std::size_t at_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Races between streams, as one process's run showed them and the session keeps them.
+// Races between streams, as one process's run showed them and the session stores them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace cudadiag::session {
 
 enum class RaceMode : std::uint8_t {
   unknown,
-  none,  // a kernel is given the address and does not touch it
+  none,  // a kernel receives the address but does not access it
   read,
   write,
   atomic,
@@ -26,73 +26,73 @@ constexpr bool alters(RaceMode mode) { return mode == RaceMode::write || mode ==
 
 struct RaceAccess {
   Work what = Work::call;  // kernel, copy, memset, allocation or free
-  // The program's own code on the CPU: no stream's and without a line; `exact`: seen to write while the other one had
-  // certainly not begun.
+  // The program's own code on the CPU, without a stream or line. `exact`: it was seen to write while the other access
+  // had certainly not begun.
   bool on_host = false;
   RaceMode mode = RaceMode::unknown;
   std::uint64_t begin = 0, end = 0;
-  bool exact = false;                    // false: `begin` is what a kernel was given, `end` the byte after
+  bool exact = false;                    // false: `begin` is the address that a kernel received, `end` is `begin` + 1
   std::uint64_t stream = 0;              // handle
-  std::uint32_t site = 0, function = 0;  // ids of the process's
+  std::uint32_t site = 0, function = 0;  // ids in the process
   std::uint32_t parameter = 0;           // offset of the pointer among the kernel's parameters
-  std::uint32_t node = 0;                // 1 + index in its graph; 0: none
+  std::uint32_t node = 0;                // 1 + index in its graph; 0 if none
   std::uint32_t thread = 0;              // index of the thread that issued it
-  std::uint64_t ticks = 0;               // and when
+  std::uint64_t ticks = 0;               // when it was issued
 };
 
 struct Race {
   std::uint32_t pid = 0;
   RaceAccess first, second;    // in the order of issue
-  bool possible = false;       // not certain: by what is known they need not conflict, or `uncertain`
+  bool possible = false;       // not certain: they may not conflict, or `uncertain` is set
   bool uncertain = false;      // something that the driver does not report may order them
   bool waited_before = false;  // the second one's stream had waited for the first one's, for something earlier
   bool one_graph = false;      // both are nodes of one launch of a graph
   bool several = false;        // it represents pairs with other parameters too
   std::uint64_t times = 1;
-  std::uint64_t address = 0, bytes = 0;  // the allocation; bytes 0: not known
-  std::uint32_t allocated = 0;           // id of a site
-  // If the second one is the host's: how many bytes changed, and whether only samples were compared.
+  std::uint64_t address = 0, bytes = 0;  // of the allocation; bytes is 0 if unknown
+  std::uint32_t allocated = 0;           // site of the allocation
+  // If the second access is by the host: how many bytes changed, and whether only samples were compared.
   std::uint64_t changed = 0;
   bool sampled = false;
 };
 
-// A kernel that uses bytes outside of the memory that it was pointed into, although nothing failed.
+// A kernel that uses bytes outside the memory that it was pointed into, although nothing failed.
 struct Overrun {
   std::uint32_t pid = 0;
   RaceAccess access;
-  std::uint64_t address = 0, bytes = 0;  // the memory
-  std::uint32_t allocated = 0;           // id of a site
+  std::uint64_t address = 0, bytes = 0;  // of the memory
+  std::uint32_t allocated = 0;           // site of the allocation
   std::uint64_t times = 1;
 };
 
 struct RaceCounts {
   std::uint32_t pid = 0;
-  std::uint64_t operations = 0;  // looked at
+  std::uint64_t operations = 0;  // number checked
   std::uint64_t lost = 0;        // records that were overwritten before they were read, or never written
   std::uint64_t gaps = 0;        // number of gaps across which nothing could be concluded
   std::uint64_t forgotten = 0;   // accesses dropped for lack of room
-  std::uint64_t unlisted = 0;    // races beyond those that are listed
-  std::uint64_t unjudged = 0;    // unordered pairs of kernels for which it is not known whether they write, or where
+  std::uint64_t unlisted = 0;    // races that did not fit the list
+  std::uint64_t unjudged = 0;    // unordered pairs of kernels for which it is unknown whether, or where, they write
 };
 
-// Kernels whose code was wanted, and was found and understood.
+// Number of kernels whose code was wanted, and whose code was found and understood.
 struct RaceKernels {
   std::uint64_t wanted = 0, understood = 0;
-  bool disassembler = false;          // whether there was one
-  std::uint64_t unknown_opcodes = 0;  // in code of kernels whose bytes are not known for that
+  bool disassembler = false;          // whether one was available
+  std::uint64_t unknown_opcodes = 0;  // in the code of kernels whose bytes are unknown because of them
 };
 
 struct Races {
   std::vector<Race> found;
   std::vector<Race> unjudged;  // the first of those pairs; neither mode is known
   std::vector<Overrun> overruns;
-  std::vector<RaceCounts> counts;  // by process that was looked at
+  std::vector<RaceCounts> counts;  // one per checked process
   RaceKernels kernels;
 };
 
-// races.json, in format "cudadiag.races/1".
+// Returns the text of races.json, in format "cudadiag.races/1".
 std::string write_races(const Races& races);
-// A member that is missing or of another type is left at its default; nothing for text of another kind.
+// Missing members, and those of another type, keep their default. Returns nullopt for another kind of text.
 std::optional<Races> parse_races(std::string_view text);
 
 }  // namespace cudadiag::session

@@ -1,4 +1,4 @@
-// The result of making a saved launch again, alone, some number of times (lib/replay): a file in the launch's folder.
+// The result of repeating a saved launch alone, some number of times (lib/replay): a file in the launch's folder.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ std::string sentence(const ReplayTally& tally);
 // The folder of the launch that process `pid` saved.
 std::filesystem::path saved_launch_folder(const std::filesystem::path& pass_folder, std::uint32_t pid);
 std::string write_replay_tally(const ReplayTally& tally);
-// None: the text is not a tally, or its numbers contradict each other.
+// Returns nullopt if the text is not a tally, or its numbers contradict each other.
 std::optional<ReplayTally> parse_replay_tally(std::string_view text);
 std::optional<ReplayTally> read_replay_tally(const std::filesystem::path& folder);
 

@@ -1,5 +1,5 @@
-// A call that a rerun saved with its arguments, as `--save-inputs` asks
-// (lib/python/cudadiag_hook/suspect_lines/inputs.py), checked: the input of the script that makes the call again.
+// A call that a rerun saved with its arguments for `--save-inputs` (lib/python/cudadiag_hook/suspect_lines/inputs.py),
+// checked: the input of the script that repeats the call.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ struct SavedCall {
   std::vector<std::string> missing;  // what could not be saved exactly
 };
 
-// The outcome of the script (lib/supervise/reruns/replay_script.py has its statuses).
+// The outcome of the script; lib/supervise/reruns/replay_script.py defines its statuses.
 enum class ReplayOutcome { not_run, reproduces, does_not_reproduce, not_possible };
 ReplayOutcome replay_outcome(const std::optional<Witness>& replay);
 
 std::filesystem::path saved_call_folder(const std::filesystem::path& pass_folder, std::uint32_t pid);
-// Nothing: none was saved, or it makes no sense.
+// Returns nullopt if none was saved, or it is invalid.
 std::optional<SavedCall> read_saved_call(const std::filesystem::path& folder);
 std::optional<SavedCall> parse_saved_call(std::string_view text);
 

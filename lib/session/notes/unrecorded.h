@@ -1,4 +1,4 @@
-// Processes that initialised CUDA and could not be recorded, as far as their recorders could leave that somewhere.
+// Processes that initialised CUDA and could not be recorded, as far as their recorders could leave a mark.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,16 @@ struct Unrecorded {
   int error = 0;                                                  // errno, likewise
 };
 
-// Those that left it in the folder of a pass.
+// Returns those that left a mark in the folder of a pass.
 Unrecorded unrecorded_in(const std::filesystem::path& pass_folder);
 
-// "nothing was recorded of …", and what to do about it.
+// Returns "nothing was recorded of …", with a remedy.
 base::Error nothing_recorded_of(const Unrecorded& unrecorded);
 
-// Why a session that cudadiag env has prepared is empty, as far as that can still be seen.
+// Returns why a session that cudadiag env has prepared is empty, as far as that can still be seen.
 std::string why_unused(const std::filesystem::path& session);
 
-// The newest such session of these roots that cannot be recorded to, because it cannot be written.
+// The newest prepared session in these roots that cannot be recorded to, because it cannot be written.
 std::optional<std::filesystem::path> newest_unwritable(const std::vector<Root>& roots);
 
 }  // namespace cudadiag::session
