@@ -1,4 +1,4 @@
-// Time as the recorder stamps it.
+// The clocks of the recorder's time stamps.
 #pragma once
 
 #include "wire/clock.h"

@@ -1,4 +1,5 @@
-// The symbols that the driver looks for, and what ties the recorder to the life of the process: threads' ends, fork, exit.
+// The symbols that the driver looks for, and what ties the recorder to the process: ends of threads, fork,
+// exit.
 
 #include <cupti.h>
 #include <dlfcn.h>
@@ -37,26 +38,26 @@ namespace {
 #if defined(__x86_64__)
 constexpr std::size_t kPageSize = 4096;
 #else
-constexpr std::size_t kPageSize = 65536;  // the largest
+constexpr std::size_t kPageSize = 65536;  // the largest page size
 #endif
 
-// Reads as zero in a child of fork or clone: the recorder belongs to the process that wrote it.
+// Reads as zero in a child of fork or clone: the recorder belongs to the process that made it.
 struct alignas(kPageSize) Home {
   std::atomic<bool> owned;
-  std::atomic<Recorder*> recorder;  // null: none yet, or not of this process
+  std::atomic<Recorder*> recorder;  // null if there is none yet, or none of this process
 };
 Home g_home;
-// These belong to the process that started it; a child has copies.
+// These belong to the process that started the recorder. A child has copies.
 const Recorder* g_recorder;
 std::uint32_t g_pid;
-std::atomic<bool> g_started;  // in this process or in one that it is a child of
+std::atomic<bool> g_started;  // in this process or in an ancestor
 pthread_key_t g_thread_end;
 
 Options read_options() {
   Options options;
   if (const char* window = getenv(wire::environment::kWindow)) options.window = window;
   const char* pass = getenv(wire::environment::kPass);
-  // In the first run only if the user watches a line.
+  // In the first run, only if the user watches a line.
   options.hook = (pass != nullptr && strcmp(pass, "confirm") == 0) || getenv(wire::environment::kValues) != nullptr;
   if (const char* text = getenv(wire::environment::kRecord)) options.record = wire::parse_record_options(text);
   options.folder = getenv(wire::environment::kSession);
@@ -66,9 +67,9 @@ Options read_options() {
 void on_thread_end(void* state) {
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
   t_this.inside = true;
-  // In a forked child the entry is the parent's.
+  // In a forked child, the entry belongs to the parent.
   if (recorder != nullptr && t_this.state == state) recorder->release_thread(*static_cast<ThreadState*>(state));
-  // From here on the thread is one without a ring: later destructors may still call CUDA.
+  // From here on, the thread counts as one without a ring: later destructors may still call CUDA.
   ThisThread ended{};
   ended.error_number = t_this.error_number;
   ended.asked = true;
@@ -77,7 +78,7 @@ void on_thread_end(void* state) {
 
 [[gnu::hot]] void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
 
-// Fresh zero pages, taken as they are touched: the recorder's tables are large and mostly empty.
+// Fresh zero pages, provided when touched: the recorder's tables are large and mostly empty.
 Recorder* make_recorder() {
   const bool has_room = may_take_address_space(sizeof(Recorder) + wire::area::kAreaSize);
   if (!has_room || !may_take_data(sizeof(Recorder))) {
@@ -96,7 +97,7 @@ Recorder* make_recorder() {
   return nullptr;
 }
 
-// Marks that the thread is inside the recorder, and keeps its errno.
+// Marks that the thread is inside the recorder, and restores its errno.
 class Inside {
  public:
   explicit Inside(ThisThread& self) : self_(self), error_(*self.error_number) { self_.inside = true; }
@@ -140,15 +141,15 @@ void begin_child() {
 }
 
 bool own_this_process() {
-  // The kernel also wipes it in a child of clone() or _Fork(), but not before Linux 4.14 or in some sandboxes.
+  // The kernel also clears it in a child of clone() or _Fork(), but not before Linux 4.14 or in some sandboxes.
   madvise(&g_home, sizeof g_home, MADV_WIPEONFORK);
   if (pthread_atfork(before_fork, nullptr, begin_child) != 0) return false;
   g_home.owned.store(true);
   return true;
 }
 
-// All that a launch goes through comes to lie in these two, without calls: by then the processor has other things in
-// its caches, and it is the lines of code that cost.
+// All code of a launch is inlined into these two functions. By then, the processor has other code in its caches, so the
+// cost is in the lines of code.
 [[gnu::hot, gnu::noinline, gnu::flatten]] void enter_driver_call(Recorder& recorder, ThisThread& self,
                                                                  CUpti_CallbackId id, const CUpti_CallbackData& call,
                                                                  std::uintptr_t frame) {
@@ -177,7 +178,7 @@ bool own_this_process() {
   }
 }
 
-// The driver's calls inside a runtime call say what it does: for most calls only their duration matters.
+// The driver calls inside a runtime call show what it does. For most runtime calls, only their duration matters.
 [[gnu::hot, gnu::noinline]] void runtime_call(Recorder& recorder, ThisThread& self, CUpti_CallbackId id,
                                               const CUpti_CallbackData& call, std::uintptr_t frame) {
   if (call.callbackSite == CUPTI_API_ENTER) {
@@ -203,8 +204,8 @@ bool own_this_process() {
   }
 }
 
-// Our own queries about a kernel can load its module; and while Python code of ours runs, the garbage collector can
-// destroy objects of the program's, and with them streams and contexts.
+// The recorder's own queries about a kernel can load its module. While the Python hook runs, the garbage collector can
+// destroy the program's objects, and with them streams and contexts.
 [[gnu::noinline]] void see_on_the_side(Recorder* recorder, ThisThread& self, CUpti_CallbackDomain domain,
                                        CUpti_CallbackId id, const void* data) {
   if (recorder == nullptr) {
@@ -227,7 +228,7 @@ bool own_this_process() {
 
 void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   ThisThread* found = &t_this;
-  asm("" : "+r"(found));  // looked for once: each time would be a call
+  asm("" : "+r"(found));  // found once: each access would be a call
   ThisThread& self = *found;
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
   if (recorder == nullptr || self.inside || self.quiet) [[unlikely]]
@@ -246,8 +247,8 @@ void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
   }
 }
 
-// A signal's handler may have interrupted one of the program's own calls, and the driver calls host functions on a
-// thread of its own, which it gives a name like "cuda-EvtHandlr": the driver would wait for itself.
+// A signal handler may have interrupted one of the program's driver calls. The driver calls host functions on its own
+// thread, named "cuda-EvtHandlr" or similar. In both cases the driver would wait for itself.
 bool is_inside_driver() {
   if (t_this.asked) return t_this.runtime_call != nullptr || t_this.state == nullptr || is_in_call(*t_this.state);
   char name[16] = "";
@@ -258,7 +259,7 @@ bool is_inside_driver() {
 void at_exit(int status) {
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
   if (recorder == nullptr) return;
-  // A handler of the program's own may have interrupted the recorder, which may hold a lock.
+  // A handler of the program may have interrupted the recorder, which may hold a lock.
   const bool interrupts = std::exchange(t_this.inside, true);
   recorder->at_exit(t_this.state, status,
                     {.may_lock = !interrupts, .may_ask_driver = !interrupts && !is_inside_driver()});
@@ -271,7 +272,7 @@ constinit thread_local ThisThread t_this = {};
 
 namespace {
 
-// On the driver's thread, in the place of abort().
+// Runs on the driver's thread, instead of abort().
 void on_driver_abort() {
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
   if (recorder != nullptr && is_own_process()) {
@@ -312,8 +313,8 @@ void start_recorder() {
 
 }  // namespace
 
-// The library that CUDA_INJECTION64_PATH named before starts first: it may hold CUPTI, and the recorder then watches by
-// hooks. Returns what the driver would have got from it.
+// The library that CUDA_INJECTION64_PATH named before starts first. It may hold CUPTI, and the recorder then watches by
+// hooks. Returns what that library's function returns to the driver.
 int start_earlier_injection() {
   const char* path = getenv(wire::environment::kEarlierInjection);
   if (path == nullptr || *path == '\0') return 1;
@@ -348,14 +349,15 @@ void enter_collective(const CollectiveCall& call, std::uintptr_t frame) {
 
 }  // namespace cudadiag::record
 
-// Called by the driver inside cuInit. 1: loaded; anything else makes cuInit fail, and comes of the earlier library only.
+// The driver calls this inside cuInit. 1 means loaded. Other values make cuInit fail, and come only from the earlier
+// library.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   const int result = cudadiag::record::start_earlier_injection();
   cudadiag::record::start_recorder();
   return result;
 }
 
-// Called by the library that was loaded with the program (preload/), once the process has the driver.
+// The library loaded with the program (preload/) calls this once the process has the driver.
 extern "C" __attribute__((visibility("default"))) void cudadiag_follow_driver() {
   using namespace cudadiag::record;
   const Uncancelled uncancelled;

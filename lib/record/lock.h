@@ -1,4 +1,4 @@
-// The recorder's own locks. Mutex would bring the C++ runtime's exceptions, and with them half of its library.
+// The recorder's own locks. std::mutex would bring the C++ runtime's exceptions, and with them half of its library.
 #pragma once
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// Whether a word of the target's memory can be read, which may be none that is mapped.
+// Whether a word of the target's memory can be read. It may be unmapped.
 #pragma once
 
 #include <errno.h>

@@ -45,7 +45,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   return true;
 }
 
-// As far as no driver is needed.
+// Does everything that needs no driver.
 void Recorder::attach_area() {
   interner_.attach(area_);
   threads_.attach(area_);
@@ -113,7 +113,7 @@ ThreadState* Recorder::acquire_thread() {
   return thread;
 }
 
-// Its site is as a call's that issues nothing.
+// The site is recorded like that of a call that issues nothing.
 void Recorder::collective(ThreadState* thread, const CollectiveCall& call, std::uintptr_t frame) {
   constexpr std::uint32_t kNoCall = 0;
   constexpr std::uint8_t kNoThread = 0xff;
@@ -171,8 +171,8 @@ void Recorder::leave_driver_call(ThreadState* thread, std::uint32_t id, const CU
     resume(*thread);
 }
 
-// By a signal handler's call, or by the next one after a handler that jumped out of an operation's call: that operation
-// then stays open between calls.
+// Interrupted by a call in a signal handler, or by the next call after a handler that jumped out of an operation's
+// call. That operation then stays open between calls.
 void Recorder::interrupt(ThreadState& thread) {
   thread.interrupted = thread.open;
   thread.interrupted_turn = thread.turn;
@@ -240,7 +240,7 @@ void Recorder::enter_other(ThreadState& thread, std::uint32_t id, const CallRule
       break;
   }
   if (rule.ends_stream) {
-    // A stream that is waited for alone is asked by its handle.
+    // A rerun that waits for a stream queries it by its handle.
     if (alone.on()) alone.pass(thread);
     operations_.mark_last(rule, data);
   }
@@ -279,7 +279,7 @@ void Recorder::leave_other(ThreadState& thread, std::uint32_t id, const CallRule
       if (!ok) captures_.refuse(&thread, rule, data);
       break;
     case Role::capture_end:
-      break;  // once its error, if it has one, is recorded
+      break;  // handled after the call's error, if any, is recorded
     case Role::graph:
       graphs_.leave(thread, id, data, ok);
       break;

@@ -1,9 +1,9 @@
-// The recorder of one process: owns the area and everything that writes to it, and routes each of CUPTI's callbacks to
-// its part. One object, made inside cuInit, never destroyed: threads may be inside it when the process ends.
+// The recorder of one process. It owns the area and everything that writes to it, and routes each CUPTI callback to its
+// part. One object, made inside cuInit, never destroyed: threads may be inside it when the process ends.
 //
-// All methods run on the target's threads, inside its calls into CUDA. They do not throw, allocate on the launch path,
-// print, or wait for anything but the recorder's own short locks. A `thread` that they are given may be null: a thread
-// without a ring.
+// All methods run on the target's threads, inside its calls into CUDA. They never throw, allocate on the launch path,
+// print, or wait for anything except the recorder's own short locks. A `thread` parameter may be null: a thread without
+// a ring.
 #pragma once
 
 #include <cupti.h>
@@ -39,17 +39,17 @@ namespace cudadiag::record {
 
 struct Options {
   wire::RecordOptions record;
-  std::string_view window;       // wire/rerun/window.h; empty: nothing is waited for
-  bool hook = false;             // Python code of ours runs in the target
+  std::string_view window;       // wire/rerun/window.h; empty if nothing is awaited
+  bool hook = false;             // whether cudadiag's Python hook runs in the target
   const char* folder = nullptr;  // of the pass
 };
 
 class Recorder {
  public:
-  // False: it has no area to record to. Everything else that fails leaves a note and a disabled area.
+  // Returns false if it has no area to record to. Any other failure leaves a note and a disabled area.
   bool start(CUpti_CallbackFunc callback, const Options& options);
 
-  // Work that few launches need is cold and not inlined, here and in the parts.
+  // Code that few launches need is cold and not inlined, here and in the parts.
   [[gnu::hot]] void enter_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                                       std::uintptr_t frame);
   [[gnu::hot]] void leave_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
@@ -61,12 +61,12 @@ class Recorder {
     if (rule.ends_stream) operations_.mark_last(rule, data);
     if (rule.role == Role::event_forgotten) area_.note_events_unseen();
   }
-  // Selects the runtime calls that need treatment even if they succeed. All others matter only if they fail.
+  // Selects the runtime calls that need handling even if they succeed. All others matter only if they fail.
   static bool is_special(std::uint32_t id) {
     return id == CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020 || WatchedCalls::asks_for_last_error(id);
   }
   void enter_runtime_call(std::uint32_t id) {
-    // The runtime ends its context by calls that CUPTI does not show.
+    // The runtime ends its context through calls that CUPTI does not report.
     if (id != CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020) return;
     if (options_.record.races) races_.context_ends();
     exit_probe_.before_device_reset();
@@ -75,45 +75,45 @@ class Recorder {
     failed_calls_.runtime_call_returned(thread, id, data, frame);
   }
   void resource(ThreadState* thread, std::uint32_t id, const CUpti_ResourceData& data, std::uintptr_t frame);
-  // A context, a stream or a module, after which its handle may be another's.
+  // A context, stream or module ends; then its handle may be reused.
   static bool ends_something(std::uint32_t id) {
     return id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING || id == CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING ||
            id == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING;
   }
-  // Also inside our own calls into the driver.
+  // Also called inside the recorder's own driver calls.
   void module_loaded(const CUpti_ResourceData& data);
-  // Inside the call that makes the node.
+  // Called inside the call that makes the node.
   void graph_node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data) {
     if (!operations_.frozen()) graphs_.node(thread, id, data);
   }
-  // Once the recorder can be found: python_hook.h.
+  // Called once the recorder can be found: python_hook.h.
   void ask_python() {
     if (options_.hook && options_.record.python_stacks) hook_.ask(interner_, window_, operations_.failures());
   }
-  // One bounded search for a fault that no call of the program has asked about. `status`: that it gave to exit().
+  // One bounded search for a fault that no program call has reported. `status` is what the program passed to exit().
   void at_exit(ThreadState* self, int status, ExitingThread thread) {
     if (options_.record.races) races_.process_ends(thread.may_lock ? self : nullptr);
     exit_probe_.at_exit(status, thread);
   }
 
-  // NCCL's communicators and the calls of them (collectives/entrance.h).
+  // NCCL's communicators and the calls on them (collectives/entrance.h).
   std::uint32_t communicator(const CommunicatorMade& made, bool may_be_known) {
     return may_be_known ? collectives_.find_or_make(made) : collectives_.made(made);
   }
   void communicator_finalized(std::uint32_t communicator) { collectives_.finalized(communicator); }
   void collective(ThreadState* thread, const CollectiveCall& call, std::uintptr_t frame);
 
-  // Before a fork: the site of the call, which the child's recorder names.
+  // Called before a fork. Returns the site of the call, which the child's recorder reports.
   std::uint32_t note_fork(ThreadState& thread, std::uintptr_t frame);
-  // The driver has written a core dump and is about to end the process. On a thread of the driver's.
+  // The driver has written a core dump and is about to end the process. Called on a driver thread.
   void device_failed() { failed_calls_.device_failed(threads_.latest_in_wait()); }
 
-  // PyTorch's allocator gives up (caching_allocator.h).
+  // PyTorch's allocator refuses a request (caching_allocator.h).
   void allocator_refused(ThreadState* thread, std::uint64_t bytes, std::uintptr_t frame) {
     failed_calls_.allocator_refused(thread, bytes, frame);
   }
 
-  // In its place in the child (forks.h): records what `refused_in_child` and `leave_runtime_call` are given.
+  // Starts a recorder in the child (forks.h) that records only calls of `refused_in_child` and `leave_runtime_call`.
   bool start_in_child(const forks::Origin& origin);
   void refused_in_child(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
 
@@ -134,13 +134,13 @@ class Recorder {
   // For calls that do more than issue an operation.
   [[gnu::cold, gnu::noinline]] void enter_other(ThreadState& thread, std::uint32_t id, const CallRule& rule,
                                                 const CUpti_CallbackData& data, std::uintptr_t frame);
-  // For a thread without a ring: its operations are lost, but their effects on the objects of others are followed.
+  // For a thread without a ring: its operations are lost, but their effects on other threads' objects are followed.
   [[gnu::cold, gnu::noinline]] void enter_unrecorded(std::uint32_t id, const CallRule& rule,
                                                      const CUpti_CallbackData& data);
   [[gnu::cold, gnu::noinline]] void leave_other(ThreadState& thread, std::uint32_t id, const CallRule& rule,
                                                 const CUpti_CallbackData& data, std::uint32_t result);
   void finish_wait(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
-  // For calls that do more than issue an operation, or failed to.
+  // For calls that do more than issue an operation, or that failed to.
   struct Returned {
     std::uint32_t id, result;
   };
@@ -149,7 +149,7 @@ class Recorder {
   [[gnu::cold, gnu::noinline]] static void interrupt(ThreadState& thread);
   [[gnu::cold, gnu::noinline]] static void resume(ThreadState& thread);
 
-  OperationRecorder operations_;  // first: it says in which order its members lie
+  OperationRecorder operations_;  // first, because the order of its own members matters
   Options options_;
   AreaMap area_;
   DriverApi driver_;

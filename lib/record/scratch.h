@@ -1,5 +1,5 @@
-// Room for what is too large for the stack of somebody else's thread, which may be as small as 16 KB: fresh pages for
-// the length of a scope. Not for the launch path: it asks the kernel.
+// Memory for objects too large for the stack of somebody else's thread, which may be as small as 16 KB: fresh pages for
+// the duration of a scope. Not for the launch path, since it makes system calls.
 #pragma once
 
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  // False: there is no memory.
+  // Returns false if there is no memory.
   explicit operator bool() const { return memory_ != MAP_FAILED; }
   T& operator*() const { return *static_cast<T*>(memory_); }
   T* operator->() const { return static_cast<T*>(memory_); }

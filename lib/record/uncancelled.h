@@ -1,5 +1,5 @@
-// A cancelled thread ends in its next call that is a cancellation point (open, read, write, nanosleep). None of ours
-// may be that call: the program relies on reaching one of its own.
+// A cancelled thread ends in its next call that is a cancellation point (open, read, write, nanosleep). That must never
+// be a call of the recorder: the program relies on its own cancellation points.
 #pragma once
 
 #include <pthread.h>

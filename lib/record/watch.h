@@ -16,19 +16,19 @@ namespace cudadiag::record {
 
 class Watch {
  public:
-  // Leaves notes and properties about it. False: there will be no callbacks.
+  // Leaves notes and properties about the source. Returns false if there will be no callbacks.
   bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, wire::WatchBy way);
 
   bool by_hooks() const { return by_hooks_; }
-  // At any time, also inside a callback.
+  // May be called at any time, also inside a callback.
   void enable(CUpti_CallbackDomain domain, std::uint32_t id) {
     by_hooks_ ? hooks_.enable(domain, id) : cupti_.enable(domain, id);
   }
-  // "cuLaunchKernel"; empty: there is no such call.
+  // "cuLaunchKernel"; empty if there is no such call.
   std::string_view call_name(CUpti_CallbackDomain domain, std::uint32_t id) const {
     return by_hooks_ ? hooks_.call_name(domain, id) : cupti_.call_name(domain, id);
   }
-  // 0: not known.
+  // Returns 0 if unknown.
   std::uint32_t context_uid(CUcontext context) const {
     return by_hooks_ ? hooks_.context_uid(context) : cupti_.context_uid(context);
   }

@@ -43,12 +43,12 @@ inline constexpr const char* kCachingAllocator = "CUDACachingAllocator::malloc";
 enum class Domain : std::uint8_t { none = 0, driver = 1, runtime = 2 };
 
 enum Flag : std::uint8_t {
-  kLookedAt = 1,   // this thread called cudaGetLastError or cudaPeekAtLastError afterwards
-  kSticky = 2,     // the context is lost
-  kAtExit = 4,     // the recorder found it, just before process or context end; no call of the program reported it
-  kInCapture = 8,  // the process had a capture under way
-  kLaunch = 16,    // the failed call is a launch: dimensions below
-  kOwnWait = 64,   // the recorder found it while it waited for an operation, in a rerun
+  kLookedAt = 1,       // this thread called cudaGetLastError or cudaPeekAtLastError afterwards
+  kSticky = 2,         // the context is lost
+  kAtExit = 4,         // the recorder found it, just before process or context end; no call of the program reported it
+  kInCapture = 8,      // the process had a capture under way
+  kLaunch = 16,        // the failed call is a launch: dimensions below
+  kOwnWait = 64,       // the recorder found it while it waited for an operation, in a rerun
   kThenWorked = 32,    // the same thread issued an operation successfully afterwards
   kAskedBefore = 128,  // kThenWorked, and then the thread queried the same error again
 };

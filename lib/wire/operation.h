@@ -19,7 +19,7 @@
 //    +--------+------+------------+--------+-------------+
 //
 // The ring's only writer clears the serial, fills the record, then stores the serial (release). It does so
-// at ENTER of the call, and patches kResult and kFlags at EXIT. So a record shows if its call never
+// at ENTER of the call, and patches kResult and kFlags at EXIT. A record thus shows if its call never
 // returned.
 #pragma once
 
@@ -194,8 +194,8 @@ enum GraphFlag : std::uint8_t {
 };
 
 // PyTorch's autograd numbers the nodes of a thread's graph as it makes them. It makes an operator's node just before
-// the operator launches anything. So the operator's launches have kNumber = the node's number + 1, as have all launches
-// until the next node. Numbers are truncated to 32 bits and wrap after 2^32 nodes of one thread.
+// the operator launches anything. The operator's launches therefore have kNumber = the node's number + 1, as have all
+// launches until the next node. Numbers are truncated to 32 bits and wrap after 2^32 nodes of one thread.
 inline constexpr Field<std::uint32_t, 52> kNumber;        // the launching thread's count of nodes
 inline constexpr Field<std::uint32_t, 56> kNode;          // number of the node that runs backwards
 inline constexpr Field<std::uint16_t, 60> kGraphTask;     // which call of backward() runs it, truncated to 16 bits

@@ -52,8 +52,7 @@ inline constexpr char kOffsetCookie[] = "xdebugpy";
 
 // These are the same in all versions.
 inline constexpr std::size_t kObjectType = 8;
-inline constexpr std::size_t kIndexedBytecode =
-    48;                                         // if instructions are indices: the code object's bytes of bytecode
+inline constexpr std::size_t kIndexedBytecode = 48;  // if instructions are indices: the code object's bytes of bytecode
 inline constexpr std::size_t kObjectSize = 16;  // of an object of variable size; a code object counts two-byte units
 inline constexpr std::size_t kBytesSize = 16, kBytesHash = 24, kBytesData = 32;
 inline constexpr std::size_t kStringLength = 16, kStringState = 32;

@@ -29,9 +29,9 @@ enum class Wait : std::uint32_t {
   event = 2,    // returns when the CUevent in kCallEvent has completed
   context = 3,  // returns when all streams of kCallContext have finished
 };
-inline constexpr Field<std::uint32_t, 56> kCallSite;    // intern id; stored last; 0 if the call cannot block
-inline constexpr Field<std::uint32_t, 60> kCallWait;    // Wait
-inline constexpr Field<std::uint32_t, 64> kCallStream;  // index in `streams`, or operation::kNoStream
+inline constexpr Field<std::uint32_t, 56> kCallSite;     // intern id; stored last; 0 if the call cannot block
+inline constexpr Field<std::uint32_t, 60> kCallWait;     // Wait
+inline constexpr Field<std::uint32_t, 64> kCallStream;   // index in `streams`, or operation::kNoStream
 inline constexpr Field<std::uint32_t, 68> kCallContext;  // index in `contexts`; 0xffffffff if none
 inline constexpr Field<std::uint64_t, 72> kCallEvent;
 inline constexpr Field<std::uint32_t, 80> kCallName;   // intern id of a string: "cuStreamSynchronize"

@@ -25,7 +25,7 @@ void read_launch_config(const CUlaunchConfig& config, Call& call) {
   }
 }
 
-// Addresses of a copy of rows; none if it goes to or from an array.
+// Reads the addresses of a copy of rows; they are 0 for an array.
 template <typename Copy>
 void read_rows(const Copy& copy, Call& call) {
   const auto place = [](CUmemorytype type, CUdeviceptr device, const void* host, std::size_t offset) -> std::uint64_t {
@@ -55,7 +55,7 @@ void read_rows(const Copy& copy, Call& call) {
   call.source = place(copy.srcMemoryType, copy.srcDevice, copy.srcHost, from);
 }
 
-// Bytes that one element of a memset takes.
+// The number of bytes of one element of a memset.
 template <typename Parameters>
 constexpr std::uint64_t element_size() {
   if (requires(Parameters p) { p.ui; }) return 4;
@@ -78,7 +78,7 @@ MemoryOperation wait_by(unsigned flags) {
   }
 }
 
-// A batch can block at its first wait; one that only writes counts as its first write.
+// A batch can block at its first wait. A batch that only writes is recorded as its first write.
 void read_batch(unsigned count, const CUstreamBatchMemOpParams* batch, Call& call) {
   for (unsigned i = 0; batch != nullptr && i < count; ++i) {
     const bool wide =
@@ -97,8 +97,8 @@ void read_batch(unsigned count, const CUstreamBatchMemOpParams* batch, Call& cal
   }
 }
 
-// CUPTI has one structure per call, with the names that cuda.h gives the arguments: these read whatever of interest a
-// structure has.
+// CUPTI has one structure per call, with the argument names of cuda.h. These functions read whichever of the relevant
+// members a structure has.
 template <typename Parameters>
 void decode_launch(const Parameters& p, Call& call) {
   if constexpr (requires { p.f; }) call.function = p.f;
@@ -221,7 +221,7 @@ struct Builder {
   }
 };
 
-// A call, and its variant for the per-thread default stream where it has one.
+// A call, and its variant for the per-thread default stream if there is one.
 #define RULE(role, kind, name) \
   b.set(CUPTI_DRIVER_TRACE_CBID_##name, {Role::role, Kind::kind, false, false, decode<name##_params>})
 #define RULE_SZ(role, kind, name) \
@@ -230,7 +230,7 @@ struct Builder {
 #define RULE_MEM(name, decoder)                                                                            \
   b.set(CUPTI_DRIVER_TRACE_CBID_##name, {Role::operation, Kind::memory_operation, false, false, decoder}); \
   b.set(CUPTI_DRIVER_TRACE_CBID_##name##_ptsz, {Role::operation, Kind::memory_operation, true, false, decoder})
-// Calls without "Async": the host may wait in them.
+// Calls without "Async". The host may wait in them.
 #define RULE_DS(role, kind, name, proves)                                                                         \
   b.set_blocking(CUPTI_DRIVER_TRACE_CBID_##name, {Role::role, Kind::kind, false, proves, decode<name##_params>}); \
   b.set_blocking(CUPTI_DRIVER_TRACE_CBID_##name##_ptds, {Role::role, Kind::kind, true, proves, decode<name##_params>})
@@ -249,7 +249,7 @@ constexpr void add_launches(Builder& b) {
 }
 
 constexpr void add_copies(Builder& b) {
-  // Only a copy to the host proves by its return that it is done: others may return with the data still on its way.
+  // Only the return of a copy to the host proves that it is done. Others may return before their data has arrived.
   RULE_DS(operation, copy, cuMemcpyDtoH_v2, true);
   RULE_DS(operation, copy, cuMemcpyAtoH_v2, true);
   RULE_DS(operation, copy, cuMemcpyHtoD_v2, false);
@@ -360,7 +360,7 @@ constexpr void mark_memory(Builder& b) {
 }
 
 // Calls that wait, and calls that may wait for the GPU as a side effect: allocating and freeing memory, ending
-// contexts. Not loading code: that can happen under the dynamic linker's lock, where no stack should be walked.
+// contexts. Loading code is left out: it can happen under the dynamic linker's lock, where no stack should be walked.
 constexpr void mark_blocking(Builder& b) {
   for (const std::uint32_t id :
        {CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz,
@@ -376,7 +376,7 @@ constexpr void mark_blocking(Builder& b) {
   }
   b.table[CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy].decode = decode<cuStreamDestroy_params>;
   b.table[CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2].decode = decode<cuStreamDestroy_v2_params>;
-  // Not cuDevicePrimaryCtxRelease: most of these end nothing.
+  // cuDevicePrimaryCtxRelease is left out: most calls of it end nothing.
   b.table[CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2].ends_context = true;
   b.table[CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2].ends_context = true;
   for (const std::uint32_t id :
@@ -400,7 +400,7 @@ constexpr void mark_simple(Builder& b) {
 #undef RULE_MEM
 #undef RULE_DS
 
-// Made by the compiler: a table made at first use would need a guard, and with it the C++ runtime's locks.
+// The compiler makes this table. A table made at first use would need a guard, and with it the C++ runtime's locks.
 constexpr Table kTable = [] {
   Builder b;
   add_launches(b);
@@ -430,8 +430,8 @@ const CallRule& driver_call(std::uint32_t id) { return id < kTable.size() ? kTab
 
 bool only_asks(std::string_view name) {
   const auto has = [name](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  // Looking a kernel up may load its module, and asking for a stream's capture touches the context: these fail. A
-  // program that exports an event's handle lets other processes record it.
+  // These calls can fail: looking up a kernel may load its module, and querying a stream's capture touches the context.
+  // If a program exports an event's handle, other processes can record the event.
   for (const std::string_view fallible : {"GetFunction", "GetFuncBySymbol", "GetKernel", "GetModule", "GetCaptureInfo",
                                           "FuncGetAttributes", "MemGetInfo", "IpcGetEventHandle"}) {
     if (has(fallible)) return false;

@@ -11,7 +11,7 @@ namespace cudadiag::record::driver_log {
 
 namespace {
 
-// "[08:28:00.739][140398069522432][CUDA][E] One or more …" in a file; without its head if it is passed to a callback.
+// Strips the head of a line of the log file: "[08:28:00.739][140398069522432][CUDA][E] One or more …".
 std::string_view without_head(std::string_view line) {
   while (line.starts_with('[')) {
     const std::size_t end = line.find(']');
@@ -25,7 +25,7 @@ std::string_view without_head(std::string_view line) {
 
 void say(void*, int, char* message, std::size_t length) {
   const std::string_view line = without_head({message, strnlen(message, length)});
-  // "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuLaunchKernel" is known from the call itself. The first of several
+  // The call itself already shows "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuLaunchKernel". The first of several
   // lines is the cause.
   if (t_this.inside || t_this.explained || line.empty() || line.starts_with("Returning ")) return;
   if (t_this.state == nullptr) return;

@@ -100,7 +100,7 @@ void FailureRecorder::runtime_call_returned(ThreadState* thread, std::uint32_t i
 
 void FailureRecorder::allocator_refused(ThreadState* thread, std::uint64_t bytes, std::uintptr_t frame) {
   if (operations_->frozen() || thread == nullptr) return;
-  // It has asked the driver in vain: that call is recorded.
+  // The allocator's driver call has failed already, and that call is recorded.
   if (operations_->failures().lacks_memory(*thread)) return;
   FailedCall failed{};
   failed.domain = Domain::runtime;

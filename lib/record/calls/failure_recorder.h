@@ -1,4 +1,4 @@
-// Records failed calls: collects the facts of a call that has returned an error, and passes them to Failures.
+// Records failed calls: collects the facts about a call that returned an error, and passes them to Failures.
 #pragma once
 
 #include <cupti.h>
@@ -17,7 +17,7 @@
 
 namespace cudadiag::record {
 
-// The status that a runtime call returned. Calls that return no status (cudaGetErrorName) have no value here.
+// The status that a runtime call returned. Returns 0 for calls without a status (cudaGetErrorName).
 inline std::uint32_t runtime_result(const CUpti_CallbackData& data) {
   const auto* returned = static_cast<const cudaError_t*>(data.functionReturnValue);
   return returned == nullptr ? 0 : static_cast<std::uint32_t>(*returned);
@@ -28,18 +28,18 @@ class FailureRecorder {
   void attach(Interner& interner, const DriverApi& driver, OperationRecorder& operations,
               const CaptureRecorder& captures, WatchedCalls& calls, const LaunchBlocking& blocking);
 
-  // `thread` may be null in all of these.
+  // `thread` may be null in all of these functions.
   void driver_call_failed(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uint32_t code,
                           std::uintptr_t frame) {
     add(thread, {wire::error::Domain::driver, id, code}, data, frame);
   }
-  // EXIT of a runtime call that has failed, or that asks for the last error.
+  // EXIT of a runtime call that has failed, or that queries the last error.
   void runtime_call_returned(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                              std::uintptr_t frame);
-  // PyTorch's allocator has refused so many bytes, and raises an error that no CUDA call has returned.
+  // PyTorch's allocator refused `bytes` bytes. It raises an error that no CUDA call has returned.
   void allocator_refused(ThreadState* thread, std::uint64_t bytes, std::uintptr_t frame);
-  // The driver has written a core dump and is about to end the process: the call that waits now never returns.
-  // `waiting`: the thread that waits.
+  // The driver has written a core dump and is about to end the process, so the call that waits now never returns.
+  // `waiting` is the thread that waits.
   void device_failed(ThreadState* waiting);
 
  private:

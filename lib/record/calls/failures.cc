@@ -19,7 +19,7 @@ void Failures::attach(AreaMap& map, Interner& interner, Streams& streams) {
 
 namespace {
 
-// The first half keeps the first failures, the second half the latest.
+// The first half of the region keeps the first failures, the second half the latest.
 std::uint32_t index_of(std::uint64_t serial) {
   constexpr std::uint64_t kHalf = area::kErrors / 2;
   return static_cast<std::uint32_t>(serial <= kHalf ? serial - 1 : kHalf + (serial - 1) % kHalf);
@@ -140,7 +140,7 @@ void Failures::add_flag(std::uint64_t serial, std::uint8_t flag) {
   }
 }
 
-// Only a runtime's call leaves its code behind. It is not known for launches that have no callback.
+// Only a runtime call leaves its code for later queries. An outer launch without a callback is assumed to have left it.
 bool Failures::left_behind(std::uint64_t serial, std::uint32_t code) const {
   std::byte* known = find(serial);
   if (known == nullptr) return false;
@@ -166,14 +166,14 @@ std::uint64_t Failures::looked_at(ThreadState& thread, std::uint32_t code) {
     add_flag(thread.recent[thread.recent_looked], error::kLookedAt);
   }
   if (thread.recent_worked < thread.recent_errors) return 0;
-  // All of them have been followed to their end.
+  // All of the recent failures have been handled.
   const std::uint64_t latest = thread.recent[thread.recent_errors - 1];
   const std::uint32_t recent = thread.recent_errors;
   thread.recent_errors = thread.recent_worked = thread.recent_looked = 0;
   if (is_answer(code) || !left_behind(latest, code)) return 0;
   std::byte* known = find(latest);
   if (wire::load(known, error::kOfCall) != 0) {
-    // cudaPeekAtLastError leaves the error where it is: this is the same one, asked for again.
+    // cudaPeekAtLastError does not clear the error: this is the same one, queried again.
     add_flag(latest, error::kAskedBefore);
     wire::atomic(known, error::kFlags).fetch_and(static_cast<std::uint8_t>(~error::kThenWorked));
     remember(thread, latest);

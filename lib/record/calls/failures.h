@@ -1,5 +1,5 @@
 // Failed calls: keeps them in the area, follows what happened after each, and freezes the recording at the first sticky
-// one.
+// error.
 #pragma once
 
 #include <atomic>
@@ -22,47 +22,47 @@ struct FailedCall {
   const char* name;
   std::uint32_t code;
   std::uint32_t site;
-  std::uint32_t stream;   // index, or none
-  std::uint32_t context;  // index, or none
-  const Call* call;       // its arguments; null: not decoded
+  std::uint32_t stream;   // index, or kNoStream
+  std::uint32_t context;  // index, or kNone
+  const Call* call;       // its arguments; null if not decoded
   bool launch;
   bool at_exit;
   bool own_wait;
-  std::uint64_t started = 0;         // ticks; 0: not known
-  std::string_view explanation{};    // the driver's own words
-  const Capture* capture = nullptr;  // that it is about; null: none is known
+  std::uint64_t started = 0;         // ticks; 0 if unknown
+  std::string_view explanation{};    // the driver's own text
+  const Capture* capture = nullptr;  // the capture that it concerns; null if unknown
   std::uint64_t bytes = 0;           // requested bytes, if `call` does not have them
   std::uint64_t device_free = 0, device_total = 0;
-  const char* outer = nullptr;  // the runtime call around it, if that has no callback
-  std::uint64_t of_call = 0;    // serial of the failed call whose error this one returned; 0: it failed itself
-  std::uint32_t tid = 0;        // of the thread that is in the call; 0: the calling one
+  const char* outer = nullptr;  // the enclosing runtime call, if that call has no callback
+  std::uint64_t of_call = 0;    // serial of the failed call whose error this one returned; 0 if this call itself failed
+  std::uint32_t tid = 0;        // of the thread inside the call; 0 for the calling thread
 };
 
 using wire::error::is_sticky;
-// Codes that are answers, not failures.
+// Whether the code is an answer, not a failure.
 inline bool is_answer(std::uint32_t code) { return code == 0 || code == 600; }
 
 class Failures {
  public:
   void attach(AreaMap& area, Interner& interner, Streams& streams);
 
-  // `thread` may be null. Returns the serial of its record; 0: not kept.
+  // `thread` may be null. Returns the serial of the record, or 0 if it was not kept.
   std::uint64_t add(ThreadState* thread, const FailedCall& failed);
-  // The runtime call around a failed driver call has returned too.
+  // Called when the runtime call around a failed driver call has returned too.
   void set_outer_code(std::uint64_t serial, std::uint32_t code);
-  // The thread asked for its last error, which is `code`. Returns the serial of the call that had left it behind, the
-  // first of several in one place, if the thread asks for the first time since, and has worked in between; else 0.
+  // The thread queried its last error, which is `code`. Returns the serial of the call that left it, or of the first at
+  // one site. Returns 0 unless this is the first query since, and the thread has worked in between.
   std::uint64_t looked_at(ThreadState& thread, std::uint32_t code);
-  // Whether the last call of the thread that failed ran out of memory, and the thread has issued nothing since.
+  // Whether the thread's last failed call ran out of memory, and the thread has issued nothing since.
   bool lacks_memory(const ThreadState& thread);
-  // It has issued an operation successfully.
+  // Called when the thread has issued an operation successfully.
   void worked(ThreadState& thread);
 
   bool frozen() const { return frozen_.load(std::memory_order_acquire); }
 
  private:
   std::byte* record(std::uint32_t index) const;
-  // Callers of these hold the lock. Null: the record has been another failure's since.
+  // Callers of these functions hold the lock. find() returns null if a later failure has overwritten the record.
   std::byte* find(std::uint64_t serial) const;
   void add_flag(std::uint64_t serial, std::uint8_t flag);
   bool left_behind(std::uint64_t serial, std::uint32_t code) const;

@@ -10,12 +10,12 @@ namespace cudadiag::record {
 struct GraphCall {
   enum class What : std::uint8_t {
     none,
-    add_node,     // nodes made inside it get its line
-    instantiate,  // `made` points to the executable graph once it has returned
-    update,       // `exec` is from now on what `graph` says
-    set_node,     // one node of `exec` gets other parameters
-    switch_node,  // it is switched on or off
-    destroy,      // `exec` is gone
+    add_node,     // nodes made inside the call get its line
+    instantiate,  // `made` points to the executable graph once the call has returned
+    update,       // from now on, `exec` has the contents of `graph`
+    set_node,     // sets the parameters of one node of `exec`
+    switch_node,  // switches the node on or off
+    destroy,      // destroys `exec`
     destroy_graph,
   };
   What what = What::none;
@@ -23,11 +23,11 @@ struct GraphCall {
   CUgraphExec exec = nullptr;
   const CUgraphExec* made = nullptr;
   CUgraphNode node = nullptr;
-  // set_node: the node's new parameters, if it is of that kind.
+  // set_node: the node's new parameters; the others are null.
   const CUDA_KERNEL_NODE_PARAMS* kernel = nullptr;
   const CUDA_MEMCPY3D* copy = nullptr;
   const CUDA_MEMSET_NODE_PARAMS* memset = nullptr;
-  // add_node: the new node, if it is a conditional one; `added` points to the node once it has returned.
+  // add_node: the parameters of a conditional node. `added` points to the new node once the call has returned.
   const CUDA_CONDITIONAL_NODE_PARAMS* conditional = nullptr;
   const CUgraphNode* added = nullptr;
   unsigned long long flags = 0;  // instantiate
@@ -73,7 +73,7 @@ constexpr GraphCall::What graph_call(std::uint32_t id) {
   }
 }
 
-// For ids with Role::graph; `parameters` as CUPTI gives them.
+// For ids with Role::graph. `parameters` is the structure that CUPTI passes.
 GraphCall decode_graph_call(std::uint32_t id, const void* parameters);
 
 }  // namespace cudadiag::record

@@ -13,7 +13,7 @@ namespace wire_parameters = wire::launch_parameters;
 
 namespace {
 
-// Most parameters are pointers or numbers of 4 bytes.
+// Most parameters are pointers or 4-byte numbers.
 inline void copy(std::byte* to, const void* from, std::size_t size) {
   if (size == 8) {
     memcpy(to, from, 8);
@@ -32,7 +32,7 @@ void LatestParameters::attach(AreaMap& area, ParameterLayouts& layouts) {
 }
 
 void LatestParameters::keep(const ThreadState& thread, const Call& launch) {
-  // The driver refuses an empty launch without a look at its parameters, which need not be there.
+  // The driver refuses an empty launch without reading its parameters, so they may be invalid pointers.
   const bool empty = launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0 || launch.block[0] == 0 ||
                      launch.block[1] == 0 || launch.block[2] == 0;
   if (thread.index >= wire_parameters::kThreads || empty) [[unlikely]]
@@ -65,7 +65,7 @@ void LatestParameters::keep(const ThreadState& thread, const Call& launch) {
       flags = wire::intern::kCut;
     }
     memcpy(values, buffer.bytes, end);
-    // NCCL passes only so much of its kernels' one parameter as it uses.
+    // NCCL passes only the used part of its kernels' single parameter.
     if (layout.end() > end) flags = wire::intern::kCut;
   }
   wire::store(slot, wire_parameters::kBytes, static_cast<std::uint16_t>(end));

@@ -1,5 +1,5 @@
 // Keeps the parameters of each thread's latest kernel launches (wire/launch_parameters.h), so that a failure's report
-// knows the pointers that the failing kernel was given.
+// can name the pointers passed to the failing kernel.
 #pragma once
 
 #include "record/calls/calls.h"
@@ -12,7 +12,7 @@ namespace cudadiag::record {
 class LatestParameters {
  public:
   void attach(AreaMap& area, ParameterLayouts& layouts);
-  // ENTER, before the launch's own record.
+  // Called at ENTER, before the launch's own record is written.
   [[gnu::hot]] void keep(const ThreadState& thread, const Call& launch);
 
  private:

@@ -1,4 +1,4 @@
-// The meaning of the driver's calls that allocate and free memory for the recorder, by CUPTI callback id.
+// The driver's allocating and freeing calls as the recorder interprets them, by CUPTI callback id.
 #pragma once
 
 #include <cupti.h>
@@ -13,13 +13,13 @@ struct MemoryCall {
   enum class What : std::uint8_t {
     none,
     makes,
-    frees,   // what begins at `address`
-    unmaps,  // what was mapped within `address` and `bytes`
-    asks,    // takes memory without an address: only how much is of interest
+    frees,   // the allocation that begins at `address`
+    unmaps,  // everything mapped within `address` and `bytes`
+    asks,    // takes memory without an address: only the size matters
   };
   What what = What::none;
   wire::allocation::Kind kind = wire::allocation::Kind::none;
-  std::uint64_t address = 0, bytes = 0;  // bytes 0: the call does not say
+  std::uint64_t address = 0, bytes = 0;  // bytes is 0 if the call does not give it
 };
 
 constexpr MemoryCall::What memory_call(std::uint32_t id) {
@@ -55,7 +55,7 @@ constexpr MemoryCall::What memory_call(std::uint32_t id) {
 
 // `parameters` as CUPTI gives them at EXIT of a call that returned success.
 MemoryCall decode_memory_call(std::uint32_t id, const void* parameters);
-// How much the call asked for, at any time; 0: it is none that asks.
+// How many bytes the call requested. May be called at any time. Returns 0 if the call requests none.
 std::uint64_t bytes_asked_for(std::uint32_t id, const void* parameters);
 
 }  // namespace cudadiag::record

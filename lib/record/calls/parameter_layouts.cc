@@ -21,7 +21,7 @@ void ParameterLayouts::attach(AreaMap& area, const DriverApi& driver) {
   pool_ = reinterpret_cast<std::uint16_t*>(area.region(wire::area::Region::layouts));
 }
 
-// A CUkernel may have been passed for a CUfunction; each of the two calls refuses the other's handle.
+// The program may have passed a CUkernel as a CUfunction. Each of the two calls refuses the other's handle.
 std::uint32_t ParameterLayouts::ask(CUfunction function) {
   std::array<std::uint16_t, 1 + 2 * kMostParameters> layout;
   std::size_t count = 0, offset = 0, size = 0;
@@ -49,7 +49,7 @@ std::uint32_t ParameterLayouts::ask(CUfunction function) {
 }
 
 ParameterLayout ParameterLayouts::of(CUfunction function) {
-  // One multiplication, as every launch comes here; the upper half of the product is well mixed.
+  // A single multiplication, since every launch runs this code. The upper half of the product is well mixed.
   const std::uint64_t handle = reinterpret_cast<std::uint64_t>(function) + generation_.load(std::memory_order_relaxed);
   const std::uint64_t product = handle * 0x9e3779b97f4a7c15;
   const std::uint64_t key = (product ^ product >> 32) | 1;

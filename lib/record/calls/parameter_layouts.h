@@ -1,5 +1,5 @@
-// The layout of a kernel's parameters among the bytes of a launch: asked of the driver once per kernel, and kept in the
-// area (wire/launch_parameters.h) for readers of the parameters.
+// The layout of a kernel's parameters among the bytes of a launch. The recorder queries the driver once per kernel, and
+// keeps the answer in the area (wire/launch_parameters.h) for readers of the parameters.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 namespace cudadiag::record {
 
 struct ParameterLayout {
-  std::uint32_t index = 0;  // in the region `layouts`; 0: not known
+  std::uint32_t index = 0;  // in the region `layouts`; 0 if unknown
   std::uint16_t count = 0;
   const std::uint16_t* places = nullptr;  // offset and size of each
 
@@ -26,7 +26,7 @@ struct ParameterLayout {
 class ParameterLayouts {
  public:
   void attach(AreaMap& area, const DriverApi& driver);
-  // Handles of kernels may mean others from now on.
+  // From now on, kernel handles may refer to other kernels.
   void module_unloaded() { generation_.fetch_add(1, std::memory_order_relaxed); }
 
   ParameterLayout of(CUfunction function);
@@ -42,7 +42,7 @@ class ParameterLayouts {
   IdTable<32768> known_;
 };
 
-// The piece of memory that a launch by CU_LAUNCH_PARAM_BUFFER_POINTER gives for all parameters.
+// The single memory block with all parameters that a launch passes with CU_LAUNCH_PARAM_BUFFER_POINTER.
 struct ParameterBuffer {
   const void* bytes = nullptr;
   std::size_t size = 0;

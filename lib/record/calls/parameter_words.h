@@ -1,5 +1,5 @@
-// Which words among a kernel's parameters may be addresses of memory that the driver handed out. Pointers hide in
-// structures that are passed by value, so every aligned word counts.
+// Which words of a kernel's parameters may be addresses of allocations. Structures passed by value may contain
+// pointers, so every aligned word counts.
 #pragma once
 
 #include <array>

@@ -9,9 +9,9 @@
 namespace cudadiag::record {
 
 void WatchedCalls::enable(bool races) {
-  // A CUPTI newer than the headers knows calls beyond their last one.
+  // A CUPTI newer than the headers has calls past their last one.
   constexpr std::uint32_t kMostCalls = 2048;
-  // Hooks see the launches of a shared runtime for next to nothing.
+  // Hooks on a shared runtime's launches cost almost nothing.
   launches_ = !runtimes_.hand_launches_on() || watch_.by_hooks();
   const auto is_left_out = [&](CUpti_CallbackDomain domain, std::uint32_t id) {
     return domain == CUPTI_CB_DOMAIN_RUNTIME_API && !launches_ &&
@@ -36,7 +36,7 @@ void WatchedCalls::enable(bool races) {
   if (races) watch_.enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
 }
 
-// Once a runtime that may not hand launches on has been met.
+// Called once the process has a runtime that may not pass its launches on to the driver.
 void WatchedCalls::watch_launches() {
   if (runtimes_.hand_launches_on() || launches_.exchange(true)) return;
   for (const auto& launch : Runtimes::kLeftOut) watch_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, launch.id);

@@ -1,5 +1,5 @@
-// Decides which calls of the driver and of the runtimes the recorder gets callbacks for, and when that changes. Owns
-// the source of the callbacks.
+// Decides for which calls of the driver and the runtimes the recorder gets callbacks, and when that changes. Owns the
+// source of the callbacks.
 #pragma once
 
 #include <cupti.h>
@@ -16,21 +16,22 @@ namespace cudadiag::record {
 
 class WatchedCalls {
  public:
-  // Walks the stack: inside the first cuInit.
+  // Walks the stack. Called inside the first cuInit.
   void meet_first_runtime() { runtimes_.meet_first(); }
-  // False: nothing calls the recorder; a note says why.
+  // Returns false if the recorder gets no callbacks; a note then gives the reason.
   bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, wire::WatchBy way) {
     return watch_.start(callback, driver, interner, way);
   }
   void enable(bool races);
   const Watch& watch() const { return watch_; }
 
-  // ENTER of a call by which a runtime may start.
+  // ENTER of a call with which a runtime may start.
   void runtime_may_start(std::uint32_t id, const CUpti_CallbackData& data);
-  // A driver call has failed. The runtime's launch around it, if that has no callback; null: none is known.
+  // A driver call has failed. Returns the runtime launch around it if that has no callback; null if none is
+  // known.
   const char* driver_call_failed(const char* name, bool launch);
-  // From the first failure on it matters which calls ask for the last error; before that these two are called too
-  // often.
+  // Called at the first failure. From then on, calls that query the last error matter. Before that, they are too
+  // frequent to watch.
   void watch_last_error();
 
   static bool asks_for_last_error(std::uint32_t id) {
@@ -42,7 +43,7 @@ class WatchedCalls {
   void watch_launches();
 
   std::atomic<bool> last_error_ = false;
-  std::atomic<bool> launches_ = false;  // the runtimes', too
+  std::atomic<bool> launches_ = false;  // the runtimes' launches are watched too
   Watch watch_;
   Runtimes runtimes_;
 };

@@ -1,4 +1,4 @@
-// Writes the communicators of NCCL and the calls of them (wire/collective.h). Memory is bounded; a call takes no lock.
+// Records NCCL's communicators and the calls on them (wire/collective.h). Memory is bounded; a call takes no lock.
 #pragma once
 
 #include <array>
@@ -15,22 +15,22 @@ namespace cudadiag::record {
 
 struct CommunicatorMade {
   std::uint64_t hash;
-  std::string_view name;  // empty: it has none
+  std::string_view name;  // empty if it has none
   std::int32_t rank;
-  std::int32_t ranks;    // 0: not known
-  std::int32_t version;  // of NCCL's interface to profilers
+  std::int32_t ranks;    // 0 if unknown
+  std::int32_t version;  // of NCCL's profiler interface
 };
 
 struct CollectiveCall {
   std::uint32_t communicator;
-  const char* function;  // NCCL's name of it
+  const char* function;  // named as NCCL names it
   const char* type;
   std::uint64_t count;
   std::int32_t peer;     // or root
   std::uint64_t stream;  // CUstream, with wire::collective::kBeforeLaunch
   std::uint8_t flags;    // wire::collective::Flag
-  // NCCL's number of it among those of its function, from 0: the same number again is the replay of a captured one.
-  // Nothing: not told.
+  // NCCL's number of the call among those of its function, from 0. A repeated number marks the replay of a captured
+  // call. nullopt if NCCL does not give it.
   std::optional<std::uint64_t> sequence;
 };
 
@@ -41,12 +41,12 @@ class Collectives {
   void attach(AreaMap& area) { area_ = &area; }
   bool attached() const { return area_ != nullptr; }
 
-  // Its index; kNone: there was no entry left.
+  // Returns its index, or kNone if no entry was left.
   std::uint32_t made(const CommunicatorMade& made);
-  // The index of the living one with this hash and rank, which is entered if it is new.
+  // Returns the index of the live communicator with this hash and rank. Adds it if it is new.
   std::uint32_t find_or_make(const CommunicatorMade& made);
   void finalized(std::uint32_t communicator);
-  // `thread`: 0xff if it has no index.
+  // `thread` is 0xff if the thread has no index.
   void called(const CollectiveCall& call, std::uint8_t thread, std::uint32_t site);
 
  private:
@@ -54,7 +54,7 @@ class Collectives {
   std::uint32_t ordinal_of_peer(std::uint32_t communicator, std::uint32_t peer, bool receives);
 
   AreaMap* area_ = nullptr;
-  Mutex mutex_;  // of `used_`
+  Mutex mutex_;  // guards `used_`
   std::atomic<std::uint32_t> used_ = 0;
   std::array<std::array<std::atomic<std::uint32_t>, wire::collective::kFunctionNames.size()>,
              wire::area::kCommunicators>

@@ -1,4 +1,4 @@
-// How NCCL's profiler plugin reaches the recorder of its process. Any thread of the program's, inside NCCL.
+// The recorder's functions for NCCL's profiler plugin in the same process. NCCL may call them on any program thread.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace cudadiag::record {
 
-// False: this process is not recorded.
+// Returns false if this process is not recorded.
 bool takes_collectives();
 
-// As Collectives has them; kNone and no effect without a recorder.
+// These call the functions of Collectives. Without a recorder they return kNone and do nothing.
 std::uint32_t enter_communicator(const CommunicatorMade& made, bool may_be_known);
 void leave_communicator(std::uint32_t communicator);
 // `frame`: the frame address of the function that NCCL called.

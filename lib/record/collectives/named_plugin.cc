@@ -11,9 +11,9 @@
 namespace cudadiag::record {
 namespace {
 
-constexpr std::size_t kLongestName = 255;  // NCCL cuts them there
+constexpr std::size_t kLongestName = 255;  // NCCL truncates names to this length
 
-// A plugin may be linked into the program. NCCL takes any beginning of this word for it.
+// A plugin may be linked into the program. NCCL accepts any prefix of this word for it.
 bool means_program(const char* name) {
   const char* word = "STATIC_PLUGIN";
   const auto upper = [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; };
@@ -48,7 +48,7 @@ void* open_by(const char* name, const char* prefix) {
   return open_library(file);
 }
 
-// NCCL looks into the network plugin last, which it has loaded by then.
+// NCCL looks into the network plugin last, and has loaded it by then.
 void* network_plugin() {
   const char* name = getenv("NCCL_NET_PLUGIN");
   char file[kLongestName];

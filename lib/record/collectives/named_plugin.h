@@ -1,15 +1,15 @@
-// The profiler plugin that NCCL would have loaded without ours: the one that the user named, else the default one.
+// The profiler plugin that NCCL would have loaded without cudadiag's: the one that the user named, else the default.
 #pragma once
 
 namespace cudadiag::record {
 
 class NamedPlugin {
  public:
-  // Searched as NCCL does, once, at the first question.
+  // Searched once, at the first call, in the same way as NCCL does.
   static const NamedPlugin& instance();
 
   bool exists() const { return library_ != nullptr; }
-  // Its table for this version; null: it has none.
+  // The plugin's table for this version; null if it has none.
   void* table(int version) const;
 
  private:

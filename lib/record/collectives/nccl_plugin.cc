@@ -1,7 +1,7 @@
-// NCCL's profiler plugin: the tables that NCCL looks up in this library. Nothing here fails NCCL or waits.
+// NCCL's profiler plugin: the tables that NCCL looks up in this library. Nothing here makes NCCL fail or wait.
 //
-// A plugin that the user named gets exactly the events that it would get without ours: the tables of the versions that
-// it knows, its own contexts and handles, and only events that its own mask asks for.
+// A plugin that the user named gets exactly the events that it would get without cudadiag's plugin. It keeps its own
+// table versions, contexts and handles, and gets only the events that its own mask requests.
 #include <stdlib.h>
 
 #include <algorithm>
@@ -17,18 +17,18 @@
 namespace cudadiag::record::profiler {
 namespace {
 
-// NCCL's context of a plugin: one for each communicator.
+// NCCL's context of a plugin. There is one for each communicator.
 struct Context {
   void* named = nullptr;  // the other plugin's context
-  bool names = false;     // the other plugin takes events of this communicator
+  bool names = false;     // the other plugin receives this communicator's events
   int* mask = nullptr;    // NCCL's
   std::uint32_t communicator = Collectives::kNone;
 };
 
-// All contexts of this process. With NCCL's PXN a proxy thread hands on events of another process, with that one's
-// context, which must not be followed here.
+// All contexts of this process. With NCCL's PXN, a proxy thread forwards events of another process, with that process's
+// context. It must not be dereferenced here.
 std::array<std::atomic<const Context*>, 4096> g_contexts;
-std::atomic<bool> g_lacks_contexts;  // some of this process found no place
+std::atomic<bool> g_lacks_contexts;  // some contexts of this process found no place
 
 bool enter_context(const Context* context) {
   for (std::atomic<const Context*>& place : g_contexts) {
@@ -56,14 +56,14 @@ constexpr bool may_be_foreign(std::uint64_t type) {
   return (type & (kProxyOperation | kProxyStep | kProxyControl | kKernelChannel | kNetwork)) != 0;
 }
 
-// The other plugin's mask, which it may change at any time.
+// The other plugin's mask, which that plugin may change at any time.
 int g_named_mask;
 
 constexpr int own_mask(int version) {
   return static_cast<int>(version >= 5 ? kCollectiveCall | kPointToPoint : kCollective | kPointToPoint);
 }
 
-// The bits of a mask for which NCCL sends events of this type: their children's, too.
+// The mask bits for which NCCL sends events of this type. The bits of child events count too.
 constexpr std::uint64_t asked_for_by(std::uint64_t type) {
   constexpr std::uint64_t kParts = kProxyOperation | kProxyStep | kKernelChannel | kNetwork;
   constexpr std::uint64_t kCopyEngine = kCopyEngineCollective | kCopyEngineSync | kCopyEngineBatch;
@@ -82,7 +82,7 @@ constexpr std::uint64_t asked_for_by(std::uint64_t type) {
     case kPointToPointCall:
       return kPointToPointCall | kPointToPoint | kParts;
     default:
-      return ~std::uint64_t{0};  // ours asks for none of these
+      return ~std::uint64_t{0};  // our plugin requests none of these
   }
 }
 
@@ -135,7 +135,7 @@ template <int Version>
 struct Plugin {
   using Init = std::conditional_t<Version == 4, InitNamed, std::conditional_t<(Version > 4), InitById, InitUnnamed>>;
 
-  static Table<Init> table;  // with what NCCL calls
+  static Table<Init> table;  // the functions that NCCL calls
   static const Table<Init>* named;
 
   static int start_event(void* from, void** handle, void* event) {
@@ -172,7 +172,7 @@ struct Plugin {
     return result;
   }
 
-  // Null: memory ran out, and the communicator stays unrecorded.
+  // Returns null if memory ran out. The communicator is then not recorded.
   static Context* make_context(void** to, int* mask) {
     void* memory = malloc(sizeof(Context));
     *to = memory;
@@ -217,7 +217,7 @@ struct Plugin {
   static void* found() {
     const NamedPlugin& other = NamedPlugin::instance();
     void* theirs = other.table(Version);
-    // NCCL then asks for the versions that the other plugin has.
+    // NCCL then tries the versions that the other plugin has.
     if (other.exists() && theirs == nullptr) return nullptr;
     if (!takes_collectives()) return theirs;
     named = static_cast<const Table<Init>*>(theirs);
@@ -245,8 +245,8 @@ using Anything = void (*)();
 }  // namespace
 }  // namespace cudadiag::record::profiler
 
-// dlsym() calls the resolver of such a symbol, and returns what it returns. NCCL is thus shown only the versions that
-// the other plugin has.
+// dlsym() calls the resolver of such a symbol, and returns its result. Thus NCCL sees only the versions that the other
+// plugin has.
 #define CUDADIAG_PROFILER(version, table)                                                             \
   extern "C" {                                                                                        \
   static cudadiag::record::profiler::Anything resolve_v##version() {                                  \

@@ -1,11 +1,11 @@
-// NCCL's interface to a profiler plugin, versions 1 to 6, as far as it is used here.
+// NCCL's interface to a profiler plugin, versions 1 to 6, limited to the parts used here.
 //
-// A plugin exports a table for each version that it knows, and NCCL takes the newest that both know:
+// A plugin exports a table for each version that it supports. NCCL uses the newest version that both support:
 //
 //   NCCL      2.23  2.24, 2.25  2.26  2.27  2.28  2.29 and later
 //   version   1     2           3     4     5     6
 //
-// Events are only read and passed on, never made, so each is declared up to the last field that is read.
+// The plugin only reads events and passes them on, so each is declared up to the last field read here.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace cudadiag::record::profiler {
 
-// Bits of the mask of wanted events, and the type of an event.
+// Bits of the mask of requested events, and the type of an event.
 enum EventType : std::uint64_t {
   kGroup = 1 << 0,
   kCollective = 1 << 1,
@@ -36,7 +36,7 @@ enum EventType : std::uint64_t {
 
 inline constexpr int kSuccess = 0;
 
-// Each version's events begin alike; the type is one byte up to version 4.
+// Events of all versions begin with these fields. The type is one byte up to version 4.
 struct EventHead {
   std::uint64_t type;
   void* parent;
@@ -63,7 +63,7 @@ struct PointToPointEvent {  // version 4 and later
   int peer;
 };
 
-struct NamedCollectiveEvent {  // versions 2 and 3, whose init does not tell of the communicator
+struct NamedCollectiveEvent {  // versions 2 and 3, whose init does not describe the communicator
   EventHead head;
   const char* communicator;
   std::uint64_t hash;
@@ -103,7 +103,7 @@ static_assert(offsetof(NamedCollectiveEvent, sequence) == 40 && offsetof(NamedCo
 static_assert(offsetof(NamedPointToPointEvent, function) == 40 && offsetof(NamedPointToPointEvent, peer) == 72);
 static_assert(offsetof(CollectiveCallEvent, stream) == 56 && offsetof(CollectiveCallEvent, captured) == 64);
 
-// The plugin's table. All functions return kSuccess, or NCCL's code of an error.
+// The plugin's table. All functions return kSuccess or one of NCCL's error codes.
 using Log = void (*)(int level, unsigned long flags, const char* file, int line, const char* format, ...);
 using StartEvent = int (*)(void* context, void** handle, void* event);
 using StopEvent = int (*)(void* handle);

@@ -1,5 +1,5 @@
-// libcupti, opened at run time: the one that the process already has, else the best of those that the launcher
-// found. A CUPTI older than the driver works; one that is too new for it refuses, and the next one is tried.
+// libcupti, opened at run time: the one that the process already has, else the best one that the launcher found. A
+// CUPTI older than the driver works. One too new for the driver refuses, and the recorder tries the next one.
 #pragma once
 
 #include <cupti.h>
@@ -16,16 +16,16 @@ class CuptiApi {
  public:
   enum class Outcome { subscribed, not_found, held, refused };
 
-  // Opens a CUPTI and subscribes `callback` to it. `detail` gets a text for the user: the path in use, who holds
-  // the one subscription that a process has, or what went wrong.
+  // Opens a CUPTI and subscribes `callback` to it. `detail` receives a text for the user: the path in use, the holder
+  // of the process's only subscription, or the error.
   Outcome subscribe(CUpti_CallbackFunc callback, char* detail, std::size_t detail_size);
 
-  // At any time, also inside a callback.
+  // May be called at any time, also inside a callback.
   void enable(CUpti_CallbackDomain domain, std::uint32_t id);
-  // "cuLaunchKernel"; empty: CUPTI knows no such call.
+  // "cuLaunchKernel"; empty if CUPTI has no such call.
   std::string_view call_name(CUpti_CallbackDomain domain, std::uint32_t id) const;
   std::uint32_t version() const;
-  // 0: not known.
+  // Returns 0 if unknown.
   std::uint32_t context_uid(CUcontext context) const;
 
  private:
@@ -33,7 +33,7 @@ class CuptiApi {
   const char* place_of_library(const char* asked) const;
   Outcome try_subscribe(CUpti_CallbackFunc callback, char* detail, std::size_t detail_size);
 
-  Mutex mutex_;  // CUPTI wants calls that enable something one at a time
+  Mutex mutex_;  // CUPTI requires that only one thread at a time enables something
   void* library_ = nullptr;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   decltype(&cuptiEnableCallback) enable_callback_ = nullptr;

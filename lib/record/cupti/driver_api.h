@@ -1,6 +1,6 @@
-// The driver's functions that the recorder itself calls, found in the libcuda that the process already has.
-// Any of them may be missing in an older driver (third column: since which CUDA release it is there); what depends
-// on it then stays off.
+// The driver functions that the recorder itself calls, found in the process's own libcuda. An older driver may lack
+// some of them (third column: the CUDA release that introduced each). Features that depend on a missing one stay
+// off.
 #pragma once
 
 #include <cuda.h>
@@ -71,8 +71,8 @@ struct DriverApi {
   }
 };
 
-// Around every call of ours into the driver: another thread's capture in global mode would be invalidated by calls
-// that it forbids, unless the calling thread's own mode is relaxed.
+// Used around every call of the recorder into the driver. Another thread's capture in global mode may forbid such a
+// call, and would then be invalidated. The calling thread's relaxed mode prevents that.
 class RelaxedCapture {
  public:
   explicit RelaxedCapture(const DriverApi& driver) : driver_(driver) { driver_.thread_exchange_capture_mode(&mode_); }

@@ -21,19 +21,19 @@ namespace cudadiag::record {
 
 namespace {
 
-constexpr int kHandsOn = 13;  // the first major version that does
-// The least number of functions that a runtime looks up. A program that uses the driver itself looks up a few.
+constexpr int kHandsOn = 13;  // the first major version that passes all launches on
+// The least number of functions that a runtime looks up. A program that uses the driver directly looks up a few.
 constexpr std::uint32_t kFunctionsOfARuntime = 100;
 
-// Who calls into the driver: the innermost that is neither we nor the driver nor CUPTI.
+// The module that called the driver: the innermost one except the recorder, the driver and CUPTI.
 class Caller {
  public:
   Caller();
   bool known() const { return count_ != 0; }
   const LoadedModule& module() const { return module_; }
   bool is_executable() const { return known() && is_in_executable(module_); }
-  int library() const { return library_; }  // its major version, if it is a runtime's
-  // The call went through this code of the module.
+  int library() const { return library_; }  // the major version, if it is a runtime library
+  // Whether the call went through this code of the module.
   bool is_in(CodeRange code) const {
     const auto calls = std::span(room_->calls).first(count_);
     return std::any_of(calls.begin(), calls.end(), [&](std::uintptr_t address) { return code.has(address); });
@@ -42,7 +42,7 @@ class Caller {
  private:
   struct Room {
     std::array<UnwoundFrame, 24> frames;
-    std::array<std::uintptr_t, 24> calls;  // in the module
+    std::array<std::uintptr_t, 24> calls;  // addresses in the module
     std::array<char, PATH_MAX> path;
   };
 
@@ -69,10 +69,10 @@ class Caller {
     if (!Modules::find(address, module)) return;
     if (module.begin == own.begin) continue;
     const bool goes_on = count_ != 0 && module.begin == module_.begin;
-    // The executable's name would be asked of the kernel.
+    // Finding the executable's name would need a system call.
     std::string_view name = goes_on || is_in_executable(module) ? "" : Modules::path(module, room_->path);
     name.remove_prefix(name.rfind('/') + 1);
-    // The runtimes begin by pthread_once.
+    // Runtimes initialise themselves with pthread_once.
     if (name.starts_with("libcuda.so") || name.starts_with("libcupti.so") || name.starts_with("libc.so")) continue;
     if (count_ != 0 && !goes_on) return;
     if (count_ == 0)
@@ -84,8 +84,8 @@ class Caller {
 
 using Launches = std::array<CodeRange, std::size(Runtimes::kLeftOut)>;
 
-// For the one runtime that is linked into the executable. Empty: it has none, one that is not known to hand launches
-// on, or two. All functions of the static library are one object.
+// For the single runtime linked into the executable. Returns an empty result if there is none, if there are two, or if
+// that runtime may not pass launches on. All functions of the static library are in one object file.
 Launches launches_linked_in() {
   constexpr const char* kCameWith13 = "cudaDeviceGetHostAtomicCapabilities";
   constexpr const char* kWentWith13 = "cudaThreadSynchronize";
@@ -129,7 +129,7 @@ void Runtimes::meet_first() {
 }
 
 void Runtimes::looked_up(std::string_view function, int version) {
-  // Each runtime's first: earlier look-ups of the thread were not for it.
+  // The first look-up of each runtime. The thread's earlier look-ups belong to another runtime.
   if (function == "cuInit") t_this.looked_up = 0, t_this.newest_looked_up = 0;
   ++t_this.looked_up;
   if (version > t_this.newest_looked_up) t_this.newest_looked_up = version;
@@ -162,7 +162,7 @@ const char* Runtimes::failed(std::string_view driver_call, bool launches) {
   constexpr std::string_view kNeeded[] = {"cuLibraryLoad",  "cuLibraryGetKernel",  "cuKernelGetFunction",
                                           "cuModuleLoad",   "cuModuleGetFunction", "cuDevicePrimaryCtxRetain",
                                           "cuCtxSetCurrent"};
-  constexpr std::uint32_t kMostWalks = 16;  // from then on callbacks cost less
+  constexpr std::uint32_t kMostWalks = 16;  // afterwards, callbacks cost less
   const bool needed = std::any_of(std::begin(kNeeded), std::end(kNeeded),
                                   [&](std::string_view start) { return driver_call.starts_with(start); });
   if (!hand_launches_on() || !(needed || launches)) return nullptr;
@@ -176,7 +176,7 @@ const char* Runtimes::launch_around(bool launches) const {
   const Caller caller;
   if (!caller.known()) return nullptr;
   const bool symbols = caller.library() != 0 || (caller.is_executable() && knows_executable());
-  // A runtime that is linked into another library has no symbols to distinguish a launch from a look-up of a kernel.
+  // A runtime linked into another library has no symbols that distinguish a launch from a look-up of a kernel.
   if (!symbols) return launches && is_linked_in(caller.module().begin) ? kName : nullptr;
   const Launches left_out = caller.library() != 0 ? launches_in(caller.module()) : linked_launches_;
   const auto came_through = [&](CodeRange code) { return caller.is_in(code); };

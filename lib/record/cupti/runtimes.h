@@ -1,13 +1,13 @@
-// Which CUDA runtimes the process has, as far as launches go. Those of 11.3 to 12 refuse some by themselves (a block of
-// too many threads: 9), and only a callback of their own tells of that. Later ones hand launches to the driver, whose
-// callback tells as much; the runtime's, which would cost half as much again, is then left out. They keep to themselves
-// only what has no kernel or context to be launched with: after the driver has refused one, which is seen, and by a
-// null pointer for a kernel, which is not. Measured with 12.8 and 13.0. A runtime before 11.3 that comes later does not
-// look functions up this way, and is not seen.
+// Which CUDA runtimes the process has, as far as launches matter. Runtimes 11.3 to 12 refuse some launches themselves
+// (a block of too many threads: 9), and only their own callback reports that. Later runtimes pass launches to the
+// driver, and its callback reports as much. The runtime's callback would cost half as much again, so it is left out.
+// Later runtimes refuse only launches that lack a kernel or context. Either the driver has refused one before, which is
+// seen, or the kernel is a null pointer, which is not. Measured with 12.8 and 13.0. A runtime before 11.3 that starts
+// later does not look functions up this way, and is not seen.
 //
-// A process may have several, one in each of its libraries, and they come at any time. A runtime looks up what it needs
-// of the driver, more than 400 functions, and calls cuInit after that: the newest version that it asks for is its own.
-// One that does this while another thread is in the process's first cuInit is not seen.
+// A process may have several runtimes, one in each of its libraries, and they may start at any time. A runtime looks up
+// more than 400 driver functions, and then calls cuInit. The newest version that it requests is its own. A runtime that
+// does this while another thread is in the process's first cuInit is not seen.
 #pragma once
 
 #include <cupti.h>
@@ -24,22 +24,22 @@ namespace cudadiag::record {
 
 class Runtimes {
  public:
-  // Inside the first cuInit, whose caller has looked everything up before anybody could see it. Known to hand launches
-  // on if it is a libcudart.so.13 or later, or the program's executable, into which such a one is linked (nvcc's
-  // default) and no other, by the names in its symbol table; otherwise any may be linked into whoever calls. Walks the
+  // Called inside the first cuInit. The caller made all its look-ups before anybody could see them. Two kinds of
+  // callers pass launches on: a libcudart.so.13 or later, and an executable that contains only such a runtime
+  // (nvcc's default). Its symbol table's names show that. Other callers may contain any runtime. Walks the
   // stack.
   void meet_first();
-  // All that have been met hand on all launches, as far as is known.
+  // Whether all runtimes found so far pass all launches on, as far as is known.
   bool hand_launches_on() const { return hand_launches_on_.load(std::memory_order_relaxed); }
 
-  // By the calling thread: cuGetProcAddress, and cuInit, whose caller may be a runtime.
+  // Called by the calling thread for cuGetProcAddress, and for cuInit, whose caller may be a runtime.
   static void looked_up(std::string_view function, int version);
   void initialised();
   // A driver call failed: a launch (`launches`), or a look-up for one. Returns the name of the unwatched launch around
-  // it; null: no such launch is known. Walks the stack.
+  // it, or null if none is known. Walks the stack.
   const char* failed(std::string_view driver_call, bool launches);
 
-  // The launches that are not watched: the frequent ones.
+  // The launches that are not watched, because they are frequent.
   struct LeftOut {
     CUpti_CallbackId id;
     const char* function;
@@ -56,10 +56,10 @@ class Runtimes {
 
   const char* launch_around(bool launches) const;
 
-  std::array<CodeRange, std::size(kLeftOut)> linked_launches_{};  // kLeftOut in the executable; empty: not known
+  std::array<CodeRange, std::size(kLeftOut)> linked_launches_{};  // kLeftOut in the executable; empty if unknown
   std::atomic<bool> hand_launches_on_ = false;
   std::atomic<std::uint32_t> walks_ = 0;
-  // Where libraries begin that have one of their own.
+  // The start addresses of libraries with a runtime linked into them.
   std::array<std::atomic<std::uintptr_t>, 16> linked_in_ = {};
 };
 

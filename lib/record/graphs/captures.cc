@@ -20,7 +20,7 @@ void Captures::began(const Stream& stream, const Capture& capture) {
   entries_[used_++] = {stream, capture};
 }
 
-// An earlier one of the same stream stays: it may be why this one was refused.
+// An earlier capture of the same stream stays: it may be the reason for this refusal.
 void Captures::refused(const Stream& stream) {
   const LockGuard lock(mutex_);
   for (std::size_t i = used_; i > 0; --i) {

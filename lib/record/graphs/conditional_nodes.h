@@ -1,4 +1,4 @@
-// Bodies of the conditional nodes of graphs: the driver reports them once, to the call that adds the node.
+// The bodies of conditional graph nodes. The driver reports them only once, to the call that adds the node.
 #pragma once
 
 #include <cuda.h>
@@ -12,15 +12,15 @@
 
 namespace cudadiag::record {
 
-// Any thread may call it. A node takes the place of an older one whose handle has the same hash; of that, and of
-// copies, the bodies are not known.
+// Any thread may call it. A node replaces an older one whose handle has the same hash. The bodies of replaced nodes,
+// and of copies of nodes, are unknown.
 class ConditionalNodes {
  public:
   // `bodies`: the driver's own array, which lives as long as the node.
   void made(CUgraphNode node, const CUgraph* bodies, std::uint32_t count);
-  // Its handle is another node's from now on.
+  // From now on, the handle belongs to another node.
   void forget(CUgraphNode node);
-  // None: not known.
+  // Returns an empty span if the bodies are unknown.
   std::span<const CUgraph> bodies_of(CUgraphNode node);
 
  private:

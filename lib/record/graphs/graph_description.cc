@@ -11,7 +11,7 @@ namespace cudadiag::record {
 
 namespace intern = wire::intern;
 
-// Pages are taken as they are touched, so a small graph takes few.
+// The kernel provides pages when they are touched, so a small graph uses few.
 struct GraphDescription::Memory {
   CUgraphNode handles[kMostNodes];
   CUgraph graphs[kMostNodes];

@@ -1,4 +1,4 @@
-// One graph read from the driver: its nodes, followed by those of its child graphs, and its edges, in the layout of
+// One graph as the driver reports it: its nodes, then those of its child graphs, and its edges, in the layout of
 // wire/intern.h.
 #pragma once
 
@@ -22,15 +22,15 @@ class GraphDescription {
   GraphDescription(const GraphDescription&) = delete;
   GraphDescription& operator=(const GraphDescription&) = delete;
 
-  // False: the driver does not say, or the graph is too large. The bodies of conditional nodes, as far as they are
-  // known there, are read like child graphs; without them, nodes have other numbers.
+  // Returns false if the driver refuses, or if the graph is too large. Bodies that `conditionals` contains are read
+  // like child graphs; without them, nodes have other numbers.
   bool read(CUgraph graph, Interner& interner, ConditionalNodes* conditionals = nullptr);
 
   std::size_t size() const { return count_; }
   CUgraphNode handle(std::size_t node) const { return handles_[node]; }
   // The graph, or child graph, that the node belongs to.
   CUgraph graph_of(std::size_t node) const { return graphs_[node]; }
-  // It lies in the body of a conditional node.
+  // Whether the node is in the body of a conditional node.
   bool may_not_run(std::size_t node);
   bool has_programmatic_edges() const { return programmatic_; }
   std::byte* record(std::size_t node) { return records_ + node * wire::intern::kGraphNodeSize; }

@@ -33,7 +33,7 @@ void GraphMarkers::note_once(const char* code, const char* text) {
   if (!noted_.exchange(true)) interner_->note(code, text);
 }
 
-// The registration is for all contexts, and dies with the one that was current.
+// The registration is valid in all contexts, and ends with the context that was current.
 CUdeviceptr GraphMarkers::device_words() {
   CUdeviceptr device = 0;
   if (driver_->mem_host_get_device_pointer(&device, words_, 0) == CUDA_SUCCESS) return device;
@@ -45,7 +45,7 @@ CUdeviceptr GraphMarkers::device_words() {
   return 0;
 }
 
-// If all are taken, the first ones are used again: words concern only one launch, during which no other graph runs.
+// If all words are taken, the first ones are reused: words concern a single launch, during which no other graph runs.
 GraphWords GraphMarkers::take_words(std::size_t count) {
   if (count > area::kGraphWords) return {};
   const auto wanted = static_cast<std::uint32_t>(count);
@@ -56,7 +56,7 @@ GraphWords GraphMarkers::take_words(std::size_t count) {
   return {first, wanted};
 }
 
-// The writes of one graph while they are being put in.
+// The marker nodes of one graph while they are being added.
 class GraphMarkers::Adding {
  public:
   Adding(const DriverApi& driver, CUdeviceptr words) : driver_(driver), words_(words) {}
@@ -125,7 +125,7 @@ AddedMarkers GraphMarkers::add(CUgraph graph, bool for_device, GraphWords words)
               "were not watched");
     return {};
   }
-  // An update that does not fit fails whether its nodes are marked or not.
+  // An update that does not fit fails with or without markers on the nodes.
   if (words.count != 0 && words.count != description.size()) return {};
   if (words.count == 0) words = take_words(description.size());
   const CUdeviceptr device = words.count == 0 ? 0 : device_words();

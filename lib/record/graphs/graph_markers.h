@@ -1,10 +1,10 @@
-// Markers inside graphs, in a rerun: a 32-bit write after each kernel, copy and memset of a graph shows that this node
-// has finished.
+// Markers inside graphs, in a rerun. A 32-bit write follows each kernel, copy and memset of a graph, and shows that the
+// node has finished.
 //
-// The writes are nodes of the program's own graph only during the call that makes or updates the executable graph:
-// added at its ENTER and removed at its EXIT. Everything that depends on a node then also depends on its write, so a
-// node that began proves the writes before it done. The driver allows this for no graph with allocations, conditions,
-// launches from the device or programmatic edges: such graphs get no markers, and a note says so.
+// The writes are nodes of the program's graph only during the call that makes or updates the executable graph. They are
+// added at its ENTER and removed at its EXIT. Whatever depends on a node then also depends on its write. Therefore a
+// node that began proves that the writes before it are done. The driver forbids this for graphs with allocations,
+// conditions, launches from the device or programmatic edges. Such graphs get no markers, and a note says so.
 #pragma once
 
 #include <atomic>
@@ -18,14 +18,14 @@
 
 namespace cudadiag::record {
 
-// The words of an executable graph: one per node of its description, in its order.
+// The words of an executable graph: one per node of its description, in the same order.
 struct GraphWords {
-  std::uint32_t first = 0, count = 0;  // count 0: none
+  std::uint32_t first = 0, count = 0;  // count is 0 if there are none
 };
 
 // The nodes that were added to a graph and must be removed again.
 struct AddedMarkers {
-  CUgraphNode* nodes = nullptr;  // null: nothing
+  CUgraphNode* nodes = nullptr;  // null if nothing was added
   std::size_t count = 0;
   GraphWords words;
 };
@@ -34,12 +34,12 @@ class GraphMarkers {
  public:
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver);
 
-  // ENTER. `words`: of the executable graph that is updated; none: it is being made, and gets words of its own.
+  // ENTER. `words` are those of the executable graph to update. Without any, the graph is being made and gets new ones.
   AddedMarkers add(CUgraph graph, bool for_device, GraphWords words = {});
-  // EXIT of the same call. `added.words` stay.
+  // EXIT of the same call. `added.words` stay in use.
   void remove(AddedMarkers& added, bool call_worked);
 
-  // Before a launch while which nothing else runs.
+  // Called before a launch during which nothing else runs.
   void clear(GraphWords words);
 
  private:

@@ -61,11 +61,11 @@ std::size_t given_pointers(const DriverApi& driver, const Allocations& allocatio
   return count;
 }
 
-// Pages are taken as they are touched.
+// The kernel provides pages when they are touched.
 struct GraphPointers::Memory {
   Allocations::Living living[wire::area::kAllocations];
   GraphPointer pointers[kMostPointers];
-  std::uint32_t kept[wire::area::kAllocations];  // by entry: 1 + place of the pointer to it; 0: there is none
+  std::uint32_t kept[wire::area::kAllocations];  // by entry: 1 + place of the pointer to it; 0 if none
 };
 
 GraphPointers::~GraphPointers() {

@@ -1,7 +1,7 @@
-// Which living memory the nodes of a graph point to when it becomes executable: of kernels the aligned words of eight
-// bytes among their parameters, of copies and memsets their ends. One pointer is kept for each piece of memory: the
-// first, and a parameter of eight bytes rather than a word of a structure. Lists in structures are seldom full, and
-// leftovers of earlier calls look like pointers too.
+// The live memory that a graph's nodes point to when it becomes executable. Candidates are the aligned 8-byte words
+// among kernel parameters, and the addresses of copies and memsets. One pointer per allocation is kept: the first, but
+// preferably an 8-byte parameter rather than a word of a structure. Lists in structures are seldom full, and values
+// left over from earlier calls look like pointers too.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,16 @@ namespace cudadiag::record {
 
 struct GraphPointer {
   std::uint32_t node;    // index in the description
-  std::uint16_t offset;  // among a kernel's parameters; of copies and memsets: 0 the destination, 8 the source
+  std::uint16_t offset;  // among a kernel's parameters; copies and memsets: 0 the destination, 8 the source
   bool in_structure;
   std::uint64_t address;
-  std::uint64_t allocation;  // its serial
-  std::uint32_t entry;       // of Allocations
+  std::uint64_t allocation;  // serial of the allocation
+  std::uint32_t entry;       // index in Allocations
 };
 
-// The pointers that a node gets instead, without `node`, and only parameters of eight bytes that point to the beginning
-// of a piece of memory: a full search would take too long for a call that a program may make at each launch. Returns
-// how many there are, `to.size()` at most.
+// The new pointers that a call gives to a node, without `node`. Only 8-byte parameters that point to the beginning of
+// an allocation count. A full search would take too long for a call that a program may make at each launch. Returns the
+// number of pointers, at most `to.size()`.
 std::size_t given_pointers(const DriverApi& driver, const Allocations& allocations, const GraphCall& call,
                            std::span<GraphPointer> to);
 
@@ -45,7 +45,7 @@ class GraphPointers {
  private:
   struct Memory;
 
-  // `pointer` names no memory yet.
+  // The allocation of `pointer` is not set yet.
   void add(const GraphPointer& pointer);
 
   const DriverApi& driver_;

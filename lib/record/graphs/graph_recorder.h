@@ -1,6 +1,6 @@
-// Records graphs: their nodes as they are made, executable graphs and their launches. Owns what is known of both.
+// Records graphs: their nodes as they are made, executable graphs and their launches. Owns the state of both.
 //
-// Only calls on graphs come here, and launches of graphs; `thread` may be null only where that is said.
+// It handles only calls on graphs, and launches of graphs. `thread` may be null only where a comment says so.
 #pragma once
 
 #include <cupti.h>
@@ -25,13 +25,13 @@ class GraphRecorder {
  public:
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, const Allocations& allocations,
               SiteFinder& sites);
-  // In a rerun, graphs that are waited for get markers.
+  // In a rerun, awaited graphs get markers.
   void follow(const Window& window, const ExclusiveWait& alone) {
     window_ = &window;
     exclusive_wait_ = &alone;
   }
   void record_races(RaceRecords& races) { races_ = &races; }
-  // In a rerun that saves a node of a graph.
+  // Called in a rerun that saves a graph node.
   void save_by(FollowedGraphs& followed) {
     followed_ = &followed;
     graphs_.save_by(followed);
@@ -39,15 +39,15 @@ class GraphRecorder {
 
   void enter(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
   void leave(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, bool ok);
-  // At EXIT of every such call, even after a failure: the graph is the program's.
+  // Called at EXIT of every such call, even after a failure: the graph belongs to the program.
   void remove_markers(ThreadState& thread, bool ok) {
     if (thread.markers.nodes != nullptr) markers_.remove(thread.markers, ok);
   }
-  // Inside the call that makes the node. `thread` may be null.
+  // Called inside the call that makes the node. `thread` may be null.
   void node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data);
-  // The call's effect on an executable graph is not read: such a graph is not known from then on.
+  // The recorder does not read the call's effect on an executable graph. From then on, that graph is unknown.
   void forget(std::uint32_t id, const CUpti_CallbackData& data);
-  // The part of a launch's record that is about its graph.
+  // Writes the part of a launch's record that describes its graph.
   [[gnu::cold, gnu::noinline]] void write_replay(std::byte* record, const OpenOperation& open, CUgraphExec graph,
                                                  StalePointers& stale);
 
@@ -59,8 +59,8 @@ class GraphRecorder {
   SiteFinder* sites_ = nullptr;
   const Window* window_ = nullptr;
   const ExclusiveWait* exclusive_wait_ = nullptr;
-  RaceRecords* races_ = nullptr;        // null: races are not looked for
-  FollowedGraphs* followed_ = nullptr;  // null: no node is saved
+  RaceRecords* races_ = nullptr;        // null if cudadiag does not look for races
+  FollowedGraphs* followed_ = nullptr;  // null if no node is saved
   GraphMarkers markers_;
   Graphs graphs_;
 };

@@ -118,14 +118,14 @@ void Graphs::keep(GraphDescription& description, std::span<const GraphPointer> p
   for (std::uint32_t i = 0; i < kSparePointers; ++i) pointers_[pointers_used_++ % kPointers] = {};
 }
 
-// Callers hold the lock.
+// The caller holds the lock.
 void Graphs::take_stale(Exec& exec, StalePointers& stale) {
   const std::uint64_t ends = allocations_->ends();
   if (exec.ends == ends || pointers_used_ - exec.first_pointer > kPointers) return;
   for (std::uint64_t i = exec.first_pointer; i < exec.first_pointer + exec.pointers; ++i) {
     GraphPointer& pointer = pointers_[i % kPointers];
     if (pointer.allocation == 0 || allocations_->lives(pointer.entry, pointer.allocation)) continue;
-    // Those beyond the most are never reported: at a later launch they would seem to have been freed just before it.
+    // Pointers over the limit are never reported: at a later launch they would seem to have been freed just before it.
     const std::uint64_t freed = std::exchange(pointer.allocation, 0);
     if (stale.count == StalePointers::kMost) continue;
     const std::uint32_t flags = pointer.in_structure ? std::uint32_t{intern::kInStructure} : 0;
@@ -165,20 +165,20 @@ void Graphs::updated(const GraphCall& call) {
   const LockGuard lock(mutex_);
   if (Exec* known = execs_.find(key_of(call.exec))) {
     take(*known, made);
-    // Calls still name its nodes by the graph that it was made from, and it is not known which is which.
+    // Calls still name its nodes by the handles of the graph that it was made from. Which is which is unknown.
     known->nodes = 0;
     known->replay.flags = operation::kGraphRepointed;
   }
 }
 
-// ---- nodes that are given other parameters; callers hold the lock
+// ---- nodes that get other parameters; callers hold the lock
 
 Graphs::ExecNode& Graphs::exec_node(const Exec& exec, std::uint32_t node) {
   return exec_nodes_[(exec.first_node + node) % kExecNodes];
 }
 
-// They are usually set in the order of their making, or back from the last one: the search begins where the latest one
-// ended.
+// Programs usually set nodes in the order in which they made them, or back from the last one. The search therefore
+// begins where the latest one ended.
 std::uint32_t Graphs::index_of(Exec& exec, CUgraphNode handle) {
   if (exec_nodes_used_ - exec.first_node > kExecNodes) return kNoNode;
   for (std::uint32_t away = 0; away < exec.nodes; ++away) {
@@ -205,7 +205,7 @@ void Graphs::forget_pointers(Exec& exec, std::uint32_t node) {
   }
 }
 
-// Those that find no place are not known.
+// Pointers that find no place are unknown.
 void Graphs::add_pointers(Exec& exec, std::uint32_t node, std::span<const GraphPointer> given) {
   if (pointers_used_ - exec.first_pointer > kPointers) return;
   std::uint64_t at = exec.first_pointer;
@@ -217,11 +217,11 @@ void Graphs::add_pointers(Exec& exec, std::uint32_t node, std::span<const GraphP
   }
 }
 
-// Whether the description of the node is no longer true. Takes no lock: it asks the driver.
+// Whether the node's description is no longer true. Takes no lock, since it calls the driver.
 bool Graphs::alters(const GraphCall& call, CUgraphNodeType& type) {
   const RelaxedCapture relaxed(*driver_);
   if (driver_->graph_node_get_type != nullptr) driver_->graph_node_get_type(call.node, &type);
-  // Only kernels and child graphs are described by more than their line.
+  // Only the descriptions of kernels and child graphs contain more than their line.
   if (type != CU_GRAPH_NODE_TYPE_KERNEL && type != CU_GRAPH_NODE_TYPE_GRAPH) return false;
   CUDA_KERNEL_NODE_PARAMS now = {};
   if (call.kernel == nullptr || driver_->graph_kernel_node_get_params == nullptr ||
@@ -249,7 +249,7 @@ void Graphs::node_set(const GraphCall& call, std::uint32_t site) {
   if (runs) add_pointers(*exec, first, std::span(given).first(pointers));
   if (call.what != GraphCall::What::set_node) return;
   if (first == kNoNode || site == 0) exec->replay.flags |= operation::kGraphUntold;
-  // With a node that holds a child graph, the whole child graph is replaced; its nodes come after it.
+  // A call on a node with a child graph replaces the whole child graph. The child's nodes come after that node.
   const std::uint32_t end = type == CU_GRAPH_NODE_TYPE_GRAPH ? exec->nodes : first + 1;
   for (std::uint32_t node = first; first != kNoNode && node < end; ++node) {
     ExecNode& set = exec_node(*exec, node);
@@ -259,7 +259,7 @@ void Graphs::node_set(const GraphCall& call, std::uint32_t site) {
   }
 }
 
-// Lists are interned: however often a program goes through the same ones, each is written once.
+// Lists are interned: a list that a program uses again and again is written once.
 void Graphs::record_changes(Exec& exec) {
   exec.changed = false;
   exec.replay.graph = exec.described;

@@ -14,8 +14,8 @@ enum class NodeOrder : std::uint8_t {
   before,
 };
 
-// Nodes by their index in a description (graph_description.h): `parents` has the record's field for each, `orders` a
-// place for each. Returns whether any node comes before.
+// `parents` has the parent of each node of a description (graph_description.h), as in its record. `orders` gets the
+// order of each node. Returns whether any node comes before.
 bool order_nodes(std::span<const std::uint32_t> parents, std::span<const GraphEdge> edges, std::uint32_t node,
                  std::span<NodeOrder> orders);
 

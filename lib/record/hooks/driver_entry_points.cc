@@ -1,4 +1,4 @@
-// All versions of the driver's functions are declared to this file alone: <cupti.h> cannot be read beside them.
+// Only this file declares all versions of the driver's functions: <cupti.h> cannot be included together with them.
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <cuda_runtime_api.h>

@@ -1,8 +1,8 @@
-// The driver's and the runtime's entry points that the recorder can replace: for each a wrapper of the same type, which
-// reports the call before and after it, and the driver's own function, which the wrapper calls.
+// The entry points of the driver and the runtime that the recorder can replace. Each has a wrapper of the same type,
+// which reports the call before and after it, and the original function, which the wrapper calls.
 //
-// A name stands for one version of a function and thus for one type: cuGetProcAddress may give another version for the
-// same plain name. A wrapper is therefore handed out only for an address that is the one of its own name.
+// A name denotes one version of a function, and thus one type: cuGetProcAddress may return another version for the same
+// plain name. A look-up therefore returns a wrapper only for the address of the wrapper's own function.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace cudadiag::record {
 
 struct EntryPoint {
   const char* name;    // as libcuda exports it: "cuMemAlloc_v2"
-  std::uint32_t call;  // CUPTI's id of it
+  std::uint32_t call;  // its CUPTI callback id
   void* wrapper;
-  void** original;  // null: this driver has no such function
+  void** original;  // null if this driver does not have the function
 };
 
 std::span<const EntryPoint> driver_entry_points();
-// Entry points of a libcudart.so. A runtime that is linked into the program has none.
+// Entry points of a libcudart.so. A runtime linked into the program has none.
 std::span<const EntryPoint> runtime_entry_points();
 
 }  // namespace cudadiag::record

@@ -23,7 +23,7 @@ std::atomic<Hooks*> g_hooks;
 Redirection g_redirection;
 void (*g_initialised)();
 
-// The effects of a call for which CUPTI has separate callbacks.
+// The effects of a call that CUPTI reports in separate callbacks.
 enum class Effect : std::uint8_t {
   none,
   stream_ends,
@@ -72,7 +72,7 @@ const Parameters& as(const CUpti_CallbackData& data) {
   return *static_cast<const Parameters*>(data.functionParams);
 }
 
-// Puts the wrapper in the place of the address that a look-up has found.
+// Replaces the address that a look-up has found with the wrapper's address.
 void give_wrapper(std::uint32_t id, const CUpti_CallbackData& data) {
   void** given = id == CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress ? as<cuGetProcAddress_params>(data).pfn
                                                                 : as<cuGetProcAddress_v2_params>(data).pfn;
@@ -85,7 +85,7 @@ void name_calls(CUpti_CallbackDomain domain, std::span<const EntryPoint> entries
   }
 }
 
-// Redirects the driver, and watches what is needed before the recorder is there.
+// Redirects the driver, and watches the calls needed before the recorder exists.
 void redirect() {
   g_redirection = redirect_driver();
   if (g_redirection.outcome != Redirection::Outcome::done) return;
@@ -142,7 +142,7 @@ std::string_view Hooks::call_name(CUpti_CallbackDomain domain, std::uint32_t id)
 void Hooks::meet(CUcontext context, std::uint32_t uid) {
   for (Known& known : contexts_) {
     if (known.context.load(std::memory_order_acquire) != context || known.uid.load() == uid) continue;
-    // A new context has this address: the end of the old one was not seen.
+    // A new context has this address, so the end of the old one was missed.
     tell(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, context, nullptr, nullptr);
     known.uid.store(uid, std::memory_order_release);
     return;
@@ -164,7 +164,7 @@ std::uint32_t Hooks::context_uid(CUcontext context) const {
   return 0;
 }
 
-// Before CUDA 12.0 the driver does not number contexts.
+// Before CUDA 12.0, the driver does not number contexts.
 std::uint32_t Hooks::number_of(CUcontext context) {
   unsigned long long number = 0;
   if (driver_.ctx_get_id != nullptr) {
@@ -196,7 +196,7 @@ void Hooks::context_ends(CUcontext context) {
   }
 }
 
-// ---- what CUPTI tells besides calls
+// ---- what CUPTI reports besides calls
 
 void Hooks::tell(std::uint32_t id, CUcontext context, CUstream stream, const void* descriptor) {
   if (!resources_[id]) return;
@@ -215,7 +215,7 @@ void Hooks::report_node(std::uint32_t id, CUgraph graph, CUgraphNode node, CUgra
   tell(id, nullptr, nullptr, &data);
 }
 
-// Within an ENTER.
+// Called during an ENTER.
 void Hooks::before(std::uint32_t id, const CUpti_CallbackData& data) {
   switch (kEffects[id]) {
     case Effect::stream_ends:
@@ -238,7 +238,7 @@ void Hooks::before(std::uint32_t id, const CUpti_CallbackData& data) {
   }
 }
 
-// Before an EXIT.
+// Called before an EXIT.
 void Hooks::after(std::uint32_t id, const CUpti_CallbackData& data) {
   if (kEffects[id] == Effect::capture_ends) {
     std::uint32_t open = captures_.load();
@@ -286,7 +286,7 @@ void Hooks::after(std::uint32_t id, const CUpti_CallbackData& data) {
 
 // ---- nodes of graphs
 
-// The node that a captured operation has made is the last of its stream.
+// The node that a captured operation made is the last node of its stream.
 void Hooks::after_captured(std::uint32_t id, const CUpti_CallbackData& data) {
   const CallRule& rule = driver_call(id);
   if (rule.role != Role::operation || rule.decode == nullptr || !succeeded(data)) return;
@@ -310,7 +310,7 @@ void Hooks::after_captured(std::uint32_t id, const CUpti_CallbackData& data) {
 }
 
 void Hooks::node_added(std::uint32_t id, const void* parameters) {
-  // All of them begin with the place for the node's handle, and its graph.
+  // All of these structures begin with the place for the node's handle, then its graph.
   const auto& added = *static_cast<const cuGraphAddChildGraphNode_params*>(parameters);
   if (added.phGraphNode == nullptr) return;
   const CUgraphNode node = *added.phGraphNode;
@@ -330,7 +330,7 @@ void Hooks::node_added(std::uint32_t id, const void* parameters) {
   }
 }
 
-// The driver lists the nodes of a copy in the order of the original's.
+// The driver lists the nodes of a copy in the same order as those of the original.
 void Hooks::graph_copied(CUgraph original, CUgraph copy, int depth) {
   constexpr std::size_t kMostNodes = 1u << 14;
   constexpr int kDeepest = 8;
@@ -373,7 +373,7 @@ Passage::Passage(CUpti_CallbackDomain domain, std::uint32_t call, const void* pa
   told_ = hooks != nullptr;
   if (!told_) [[unlikely]]
     return;
-  // For a runtime's call, the context matters only if the call fails.
+  // For a runtime call, the context matters only if the call fails.
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API) [[likely]]
     std::tie(data_.context, data_.contextUid) = hooks->current();
   hooks->callback_(nullptr, domain, call, &data_);
@@ -386,7 +386,7 @@ std::uint32_t Passage::leave(std::uint32_t result) {
   data_.callbackSite = CUPTI_API_EXIT;
   Hooks* hooks = g_hooks.load(std::memory_order_acquire);
   if (!told_) [[unlikely]] {
-    // Before the recorder is there.
+    // The recorder does not exist yet.
     if (result != 0 || domain_ != CUPTI_CB_DOMAIN_DRIVER_API) return result;
     if (call_ == CUPTI_DRIVER_TRACE_CBID_cuInit && g_initialised != nullptr) g_initialised();
     if (kEffects[call_] == Effect::gives_address) give_wrapper(call_, data_);

@@ -1,10 +1,10 @@
-// Watching without CUPTI: the driver's entry points are redirected to wrappers (redirection.h, entry_points.h), which
-// report each call to the recorder in CUPTI's own terms (passage.h). What CUPTI reports besides calls is found out
-// here: contexts and their numbers, contexts, streams and modules that end, and the nodes of graphs.
+// Watching without CUPTI. The driver's entry points are redirected to wrappers (redirection.h, entry_points.h), which
+// report each call to the recorder in CUPTI's terms (passage.h). This class finds out what CUPTI reports besides calls:
+// contexts and their numbers, ends of contexts, streams and modules, and the nodes of graphs.
 //
-// Hooks do not see what does not go through an exported function: calls by the driver's export tables (a runtime that
-// is linked into the program resets its device that way), errors that a runtime keeps to itself, and what looked the
-// driver's functions up before and keeps them on its heap.
+// Hooks see only calls through exported functions. They miss calls through the driver's export tables (a runtime linked
+// into the program resets its device that way), and errors that a runtime keeps to itself. They also miss calls through
+// addresses that were looked up before and are kept on the heap.
 #pragma once
 
 #include <cuda.h>
@@ -26,22 +26,22 @@ struct Call;
 
 class Hooks {
  public:
-  // Redirects the driver unless that is done, and calls `callback` for what is enabled from then on. One object a
+  // Redirects the driver unless that is done, and from then on calls `callback` for what is enabled. One object per
   // process, never destroyed.
   Redirection start(CUpti_CallbackFunc callback, const DriverApi& driver);
-  // The driver is redirected as soon as it is loaded, and `initialised` is called once the first cuInit has succeeded.
+  // Redirects the driver as soon as it is loaded. Calls `initialised` once the first cuInit has succeeded.
   static Redirection redirect_early(void (*initialised)());
 
   void enable(CUpti_CallbackDomain domain, std::uint32_t id);
   std::string_view call_name(CUpti_CallbackDomain domain, std::uint32_t id) const;
-  // 0: not known.
+  // Returns 0 if unknown.
   std::uint32_t context_uid(CUcontext context) const;
 
  private:
   friend class Passage;
   static constexpr std::size_t kContexts = 64;
 
-  // The calling thread's context and its number; null and 0: it has none.
+  // The calling thread's context and its number; null and 0 if it has none.
   std::pair<CUcontext, std::uint32_t> current();
   std::uint32_t number_of(CUcontext context);
   void meet(CUcontext context, std::uint32_t uid);
@@ -58,7 +58,7 @@ class Hooks {
   CUpti_CallbackFunc callback_ = nullptr;
   DriverApi driver_;
   std::atomic<std::uint32_t> captures_ = 0;
-  std::atomic<std::uint32_t> next_uid_ = 1;  // where the driver gives contexts no number
+  std::atomic<std::uint32_t> next_uid_ = 1;  // if the driver does not number contexts
   struct Known {
     std::atomic<CUcontext> context;
     std::atomic<std::uint32_t> uid;

@@ -1,4 +1,4 @@
-// One call of the program on its way through a wrapper: calls the recorder before and after it, as CUPTI would.
+// One program call through a wrapper. It calls the recorder before and after the call, as CUPTI would.
 #pragma once
 
 #include <cuda.h>
@@ -18,15 +18,15 @@ class Passage {
  public:
   static constexpr std::uint32_t kMostCalls = 1024;
 
-  // False: the call is not watched, or is one of our own.
+  // Returns false if the call is not watched, or comes from the recorder itself.
   static bool is_watched(CUpti_CallbackDomain domain, std::uint32_t call) {
     return place(domain, call).load(std::memory_order_acquire) && !t_this.inside;
   }
-  // Releases what a passage needs: names, and the hooks.
+  // Publishes what a passage needs (release): names, and the hooks.
   static void watch(CUpti_CallbackDomain domain, std::uint32_t call) {
     place(domain, call).store(true, std::memory_order_release);
   }
-  // "cuLaunchKernel"; null: no wrapper has such a call. Names come before any call is watched.
+  // "cuLaunchKernel"; null if no wrapper has this call. All names are set before any call is watched.
   static const char* name_of(CUpti_CallbackDomain domain, std::uint32_t call) {
     return call < kMostCalls ? names_[index(domain)][call] : nullptr;
   }
@@ -34,11 +34,11 @@ class Passage {
     names_[index(domain)][call] = name;
   }
 
-  // ENTER. `parameters` are CUPTI's structure of the call.
+  // ENTER. `parameters` points to CUPTI's structure for the call.
   [[gnu::hot, gnu::noinline]] Passage(CUpti_CallbackDomain domain, std::uint32_t call, const void* parameters);
-  // Whether the recorder wants the call not to be made, as only a rerun does.
+  // Whether the recorder wants the call suppressed. Only a rerun does that.
   static bool is_withheld() { return std::exchange(t_this.withheld, false); }
-  // EXIT. `result`, a CUresult or a cudaError_t, is what the program gets.
+  // EXIT. `result`, a CUresult or a cudaError_t, is what the program receives.
   [[gnu::hot, gnu::noinline]] std::uint32_t leave(std::uint32_t result);
   Passage(const Passage&) = delete;
   Passage& operator=(const Passage&) = delete;
@@ -55,7 +55,7 @@ class Passage {
   CUpti_CallbackDomain domain_;
   std::uint32_t call_;
   std::uint32_t result_ = 0;
-  bool told_;  // of the ENTER
+  bool told_;  // whether the ENTER was reported
   CUpti_CallbackData data_;
 };
 

@@ -27,7 +27,7 @@ constexpr std::size_t kMostEntryPoints = 1024;
 struct Redirected {
   std::uintptr_t from, to;
 };
-// By address, once the redirection is done.
+// Sorted by address once the redirection is done.
 std::array<Redirected, kMostEntryPoints> g_by_original, g_by_wrapper;
 std::size_t g_count;
 
@@ -43,7 +43,7 @@ int protection_of(const ElfW(Phdr) & segment) {
          ((segment.p_flags & PF_X) != 0 ? PROT_EXEC : 0);
 }
 
-// Makes pages writable for the length of a scope.
+// Makes pages writable while in scope.
 class Writable {
  public:
   Writable(std::uintptr_t begin, std::uintptr_t end, int protection) : protection_(protection) {
@@ -70,13 +70,13 @@ class Writable {
 
 bool find_driver(LoadedModule& module) {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  // Which may be the wrapper by now.
+  // dlsym may already return the wrapper.
   void* inside = library == nullptr ? nullptr : original_of(dlsym(library, "cuInit"));
   if (library != nullptr) dlclose(library);
   return inside != nullptr && Modules::find(reinterpret_cast<std::uintptr_t>(inside), module);
 }
 
-// A version whose types are known.
+// Finds a runtime version whose types are known.
 bool find_runtime(LoadedModule& module) {
   for (const char* name : {"libcudart.so.13", "libcudart.so.12"}) {
     void* library = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
@@ -88,7 +88,7 @@ bool find_runtime(LoadedModule& module) {
   return false;
 }
 
-// The protection of the page of an address, once the module is bound.
+// The protection of the page that contains an address, once the module is bound.
 int protection_at(std::span<const ElfW(Phdr)> segments, std::uintptr_t bias, std::uintptr_t address) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   int protection = PROT_READ;
@@ -120,7 +120,7 @@ bool redirect_symbols(const LoadedModule& module, std::span<const EntryPoint> al
     auto* symbol = const_cast<ElfW(Sym)*>(library.symbol(all[i].name));
     if (symbol == nullptr) continue;
     const std::uintptr_t original = module.bias + symbol->st_value;
-    // Two names of one function: the first has it.
+    // If two names denote one function, the first one is used.
     const auto known = g_by_original.begin() + static_cast<std::ptrdiff_t>(g_count);
     if (std::any_of(g_by_original.begin(), known, [&](const Redirected& each) { return each.from == original; }))
       continue;
@@ -146,10 +146,10 @@ bool redirect_symbols(const LoadedModule& module, std::span<const EntryPoint> al
   return true;
 }
 
-// ---- addresses that were handed out
+// ---- addresses looked up before
 
-// Which pages have been written to since they were mapped: only these can hold addresses that were looked up at run
-// time.
+// Tells which pages have been written to since they were mapped. Only these can contain addresses that were looked up
+// at run time.
 class WrittenPages {
  public:
   WrittenPages() : page_(static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE))) {
@@ -162,7 +162,7 @@ class WrittenPages {
   WrittenPages& operator=(const WrittenPages&) = delete;
 
   std::uintptr_t page() const { return page_; }
-  // False: surely not.
+  // Returns false only if the page is surely unwritten.
   bool may_be_written(std::uintptr_t address) {
     constexpr std::uint64_t kPresent = 1ull << 63, kSwapped = 1ull << 62, kOfFile = 1ull << 61;
     if (fd_ < 0) return true;

@@ -1,10 +1,9 @@
-// Puts the wrappers (entry_points.h) in the place of the driver's functions, without a variable of the dynamic linker
-// and without a change to code:
-// - the addresses in libcuda's own symbol table become the wrappers': dlsym, and libraries that are bound later, get
-//   these;
-// - addresses that were handed out before lie in the tables of the runtimes and in the GOTs of libraries: they are
-//   replaced there, word by word, in the writable parts of what the process has loaded.
-// An address that a program keeps elsewhere, such as on its heap, stays. Calls through it are not seen.
+// Replaces the driver's functions with the wrappers (entry_points.h), without a variable of the dynamic linker and
+// without changing code:
+// - The addresses in libcuda's own symbol table become the wrappers'. dlsym, and libraries bound later, get these.
+// - Addresses looked up before are in the tables of the runtimes, and in the GOTs of libraries. They are replaced there
+//   word by word, in the writable parts of what the process has loaded.
+// Addresses that a program keeps elsewhere, such as on its heap, stay unchanged. Calls through them are not seen.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +21,11 @@ struct Redirection {
   };
   Outcome outcome = Outcome::no_driver;
   std::size_t symbols = 0;   // entry points that this driver has and that have a wrapper
-  std::size_t replaced = 0;  // addresses that had been handed out
+  std::size_t replaced = 0;  // addresses that had been looked up before
 };
 
-// Call it once a process, with none of our locks held. It asks the dynamic linker and reads /proc/self/pagemap.
+// Call it once per process, without the recorder's locks. It calls the dynamic linker and reads
+// /proc/self/pagemap.
 Redirection redirect_driver();
 
 // Does the same for a libcudart.so, if the process has one. Call it after redirect_driver().
@@ -36,10 +36,10 @@ void* original_of(void* function);
 // Returns the wrapper of a redirected function, and any other address unchanged.
 void* wrapper_of(void* function);
 
-// Has a module call `function` where it would call another library's function of this name. False: it does not call it
-// by its name, or the address cannot be written.
+// Makes a module call `function` instead of another library's function of this name. Returns false if the module does
+// not call that function by name, or if the address cannot be written.
 bool redirect_calls(const LoadedModule& module, const char* name, void* function);
-// The same for libcuda's calls of abort().
+// Does the same for libcuda's calls of abort().
 bool redirect_abort(void (*function)());
 
 }  // namespace cudadiag::record

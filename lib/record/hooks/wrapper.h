@@ -1,5 +1,5 @@
-// The function that replaces one entry point: it reports the call before and after (passage.h), and calls the library's
-// own function in between.
+// The function that replaces one entry point. It reports the call before and after it (passage.h), and calls the
+// library's own function in between.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace cudadiag::record {
 
-// Stands for the arguments of a call that has none in CUPTI's structures.
+// Replaces the parameter structure of a call for which CUPTI has none.
 struct NoParameters {};
 
-// No other wrapper looks.
+// Only this wrapper checks whether to suppress its call.
 template <CUpti_CallbackDomain kDomain, std::uint32_t kCall>
 constexpr bool kMayBeWithheld = kDomain == CUPTI_CB_DOMAIN_DRIVER_API&& kCall == CUPTI_DRIVER_TRACE_CBID_cuGraphDestroy;
 
@@ -22,11 +22,11 @@ struct Wrapper;
 template <CUpti_CallbackDomain kDomain, std::uint32_t kCall, typename Parameters, typename Result,
           typename... Arguments>
 struct Wrapper<kDomain, kCall, Parameters, Result (*)(Arguments...)> {
-  // Written once, before the wrapper is handed out.
+  // Written once, before any look-up returns the wrapper.
   static inline constinit void* original = nullptr;
 
-  // A thread reads the wrapper's address from a symbol table or a GOT, jumps there, and reads `original`. On x86-64
-  // loads stay in order. 64-bit Arm may read `original` first, early enough to miss it; it comes a moment later.
+  // A thread reads the wrapper's address from a symbol table or a GOT, jumps there, and reads `original`. On x86-64,
+  // loads stay in order. 64-bit Arm may read `original` too early and miss it; the value arrives a moment later.
   static Result (*target())(Arguments...) {
     void* function = __atomic_load_n(&original, __ATOMIC_ACQUIRE);
 #if !defined(__x86_64__)
@@ -38,7 +38,7 @@ struct Wrapper<kDomain, kCall, Parameters, Result (*)(Arguments...)> {
   static Result call(Arguments... arguments) {
     const auto function = target();
     if (!Passage::is_watched(kDomain, kCall)) return function(arguments...);
-    // CUPTI's structures have the arguments in their order.
+    // CUPTI's structures have the arguments in the same order.
     Parameters parameters{arguments...};
     Passage passage(kDomain, kCall, &parameters);
     if constexpr (kMayBeWithheld<kDomain, kCall>) {
@@ -48,7 +48,7 @@ struct Wrapper<kDomain, kCall, Parameters, Result (*)(Arguments...)> {
   }
 };
 
-// Written out, so that the table of all entry points is made by the compiler and not when the recorder is loaded.
+// Written out, so that the compiler makes the table of entry points, not a constructor when the recorder is loaded.
 #define CUDADIAG_ENTRY_POINT(name, domain, id, parameters, function)                               \
   {                                                                                                \
     name, id, reinterpret_cast<void*>(&Wrapper<domain, id, parameters, decltype(function)>::call), \

@@ -53,7 +53,7 @@ bool Allocations::lives(std::uint32_t at, std::uint64_t serial) const {
   return wire::load_acquire(known, allocation::kSerial) == serial && wire::load(known, allocation::kFreed) == 0;
 }
 
-// One never used, else the one freed longest ago; 1 + its index.
+// Returns 1 + the index of an unused entry, else of the one freed longest ago.
 std::uint32_t Allocations::take_entry() {
   if (used_ < area::kAllocations) return ++used_;
   if (freed_count_ == 0) return 0;
@@ -66,7 +66,7 @@ std::uint32_t Allocations::take_entry() {
 
 void Allocations::made(const Made& made) {
   const LockGuard lock(mutex_);
-  // Another thread's call has freed it, and has not come back to say so.
+  // Another thread's call has freed that allocation, and has not returned to report it.
   if (const std::uint32_t before = find(made.address)) {
     end(before - 1, {made.address, ticks(), 0, allocation::kNone}, allocation::kReplaced);
     ++replaced_;
@@ -95,7 +95,7 @@ void Allocations::made(const Made& made) {
   bucket = taken;
 }
 
-// Takes it out of the living ones; its entry stays until it is the oldest of the freed ones.
+// Removes the allocation from the live ones. Its entry stays until it is the oldest freed one.
 void Allocations::end(std::uint32_t index, const Freed& freed, std::uint8_t flags) {
   std::byte* to = entry(index);
   std::uint32_t* at = &buckets_[bucket_of(wire::load(to, allocation::kAddress))];
@@ -114,7 +114,7 @@ void Allocations::freed(const Freed& freed) {
   const LockGuard lock(mutex_);
   const std::uint32_t at = find(freed.address);
   if (at != 0 && wire::load(entry(at - 1), allocation::kMade) < freed.entered) return end(at - 1, freed, 0);
-  // The allocation that lives there now, if any, is newer: the one that this call frees was marked as replaced.
+  // A live allocation at this address is newer. The one that this call frees was marked as replaced.
   for (std::uint32_t i = 0; replaced_ > 0 && i < used_; ++i) {
     std::byte* to = entry(i);
     if (wire::load(to, allocation::kAddress) != freed.address ||
@@ -147,7 +147,7 @@ void Allocations::context_destroyed(std::uint32_t context, const Freed& freed) {
   const LockGuard lock(mutex_);
   for (std::uint32_t i = 0; i < used_; ++i) {
     const std::byte* known = entry(i);
-    // Physical memory and reserved addresses are the process's.
+    // Physical memory and reserved addresses belong to the process, not to a context.
     const bool own = wire::load(known, allocation::kKind) != static_cast<std::uint8_t>(Kind::mapped);
     if (own && wire::load(known, allocation::kFreed) == 0 && wire::load(known, allocation::kContext) == context) {
       end(i, freed, allocation::kWithContext);

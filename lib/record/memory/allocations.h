@@ -1,5 +1,5 @@
-// The allocations of the process, living and lately freed, as the area's `allocations` keep them (wire/allocation.h).
-// Each call into it comes after the driver's call has returned success; one lock of its own.
+// The allocations of the process, live and recently freed, in the area's `allocations` (wire/allocation.h). Each
+// function is called after the driver's call has returned success. The class has one lock.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ class Allocations {
   };
   struct Freed {
     std::uint64_t address;
-    std::uint64_t entered;  // ticks at ENTER of the call: from there on the memory was not to be used
+    std::uint64_t entered;  // ticks at ENTER of the call: from then on, the memory must not be used
     std::uint32_t site, stream;
   };
 
@@ -34,10 +34,10 @@ class Allocations {
 
   void attach(AreaMap& area);
 
-  // Live device memory, of which `to` takes kAllocations; returns how many. Not stream-ordered memory: that may go back
-  // to its pool and be handed out again without any change of the driver's mapping.
+  // Live device memory. `to` has room for kAllocations entries. Returns how many there are. Leaves out stream-ordered
+  // memory: it may return to its pool and be allocated again without a change of the driver's mapping.
   std::size_t living(Living* to) const;
-  // Calls `visit(address, bytes, kind)` for all memory that lives now, that of the host included.
+  // Calls `visit(address, bytes, kind)` for all live memory, host memory included.
   template <typename Visit>
   void each_living(Visit visit) const {
     const LockGuard lock(mutex_);
@@ -48,16 +48,16 @@ class Allocations {
             static_cast<wire::allocation::Kind>(wire::load(known, wire::allocation::kKind)));
     }
   }
-  // The one of these that begins at the address.
+  // Finds the live allocation that begins at the address.
   bool living_at(std::uint64_t address, Living& to) const;
-  // Whether this piece has not been freed. From any thread, as of late.
+  // Whether this allocation has not been freed. Any thread may call it; the answer may be slightly out of date.
   bool lives(std::uint32_t entry, std::uint64_t serial) const;
-  // How many have ended.
+  // How many allocations have ended.
   std::uint64_t ends() const { return ends_.load(std::memory_order_acquire); }
 
   void made(const Made& made);
   void freed(const Freed& freed);
-  // Everything that was mapped within `bytes` from the address on.
+  // Everything mapped within `bytes` from the address on.
   void unmapped(const Freed& freed, std::uint64_t bytes);
   void context_destroyed(std::uint32_t context, const Freed& freed);
 
@@ -67,7 +67,7 @@ class Allocations {
   std::byte* entry(std::uint32_t index) const;
   bool lives_on_device(std::uint32_t index, Living& to) const;
   static std::size_t bucket_of(std::uint64_t address);
-  // 1 + the entry that lives at this address; 0: none.
+  // 1 + the entry of the live allocation at this address; 0 if none.
   std::uint32_t find(std::uint64_t address) const;
   void end(std::uint32_t index, const Freed& freed, std::uint8_t flags);
   std::uint32_t take_entry();
@@ -76,10 +76,10 @@ class Allocations {
   mutable Mutex mutex_;
   std::atomic<std::uint64_t> ends_ = 0;
   std::uint64_t serial_ = 0;
-  std::uint32_t used_ = 0;                                      // entries ever used
-  std::uint32_t replaced_ = 0;                                  // whose end is not known yet
-  std::array<std::uint32_t, kBuckets> buckets_{};               // of living ones: 1 + entry; 0: empty
-  std::array<std::uint32_t, wire::area::kAllocations> next_{};  // in the same bucket
+  std::uint32_t used_ = 0;                                      // entries used so far
+  std::uint32_t replaced_ = 0;                                  // replaced allocations whose end is unknown so far
+  std::array<std::uint32_t, kBuckets> buckets_{};               // of live ones: 1 + entry; 0 if empty
+  std::array<std::uint32_t, wire::area::kAllocations> next_{};  // the next entry in the same bucket
   std::array<std::uint32_t, wire::area::kAllocations> freed_;   // entries, oldest first, a ring buffer
   std::size_t freed_first_ = 0, freed_count_ = 0;
 };

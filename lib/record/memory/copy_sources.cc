@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kMillisecond = 1'000'000;
 constexpr int kMostPauses = 50'000;  // a second
 
-// False: the kernel does not have this call.
+// Returns false if the kernel does not have this call.
 bool sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t at_most) {
   const timespec limit = {0, static_cast<long>(at_most)};
   const long result = syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &limit, nullptr, 0);
@@ -89,7 +89,7 @@ void CopySources::wake() {
   syscall(SYS_futex, &releases_, FUTEX_WAKE_PRIVATE, 1 << 30, nullptr, nullptr, 0);
 }
 
-// Either it sees that a stream is kept, or the function that keeps it sees the wait.
+// Either this call sees that a stream is held, or the function that holds it sees the wait.
 void CopySources::wait_begins() {
   waiting_.fetch_add(1);
   if (holding_.load() > 0) wake();
@@ -142,7 +142,7 @@ void CUDA_CB CopySources::reached(void* data) {
   errno = error;
 }
 
-// Either it sees that the slot was dropped, or who drops it sees that it reads.
+// Either compare() sees that the slot was dropped, or the dropping thread sees that compare() reads.
 bool CopySources::compare(Slot& slot, SourceSnapshot::Difference& difference) {
   slot.state.store(State::reading);
   const bool compared = !slot.dropped.load() && slot.snapshot.compare(difference);

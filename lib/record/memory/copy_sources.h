@@ -1,15 +1,16 @@
-// Finds pinned memory that changes although an asynchronous copy has still to read it.
+// Finds pinned memory that changes before an asynchronous copy has read it.
 //
-// The thread that issues the copy keeps the bytes of its source, and queues a host function before the copy. When the
-// function runs, all that is ordered before the copy has finished, and the copy has not begun. The function compares the
-// source with what was kept, keeps the stream for a while, and compares again.
+// The thread that issues the copy saves the bytes of its source, and queues a host function before the copy. When that
+// function runs, all work ordered before the copy has finished, and the copy has not begun. The function compares the
+// source with the saved bytes, holds the stream for a while, and compares again.
 //
-// Bounds: kSlots copies at a time; of a call site the first kAlways copies, then one of kSeldom. A stream is kept for at
+// Limits: kSlots copies at a time; at each site the first kAlways copies, then one of kSeldom. A stream is held for at
 // most kHold, a call site's copies for kMostHeldAtSite, all for kMostHeld. A stream continues at once
-//  - if a thread enters, or is in, a call that may wait for the GPU, or any other call that does not only issue work,
-//  - if the program issues a host function of its own: the driver may run both on one thread,
+//  - if a thread enters or is in a call that may wait for the GPU, or any other call that does more than issue work,
+//  - if the program issues a host function: the driver may run both on one thread,
 //  - before memory is freed, before a context ends, and when the process ends.
-// The host function calls nothing of CUDA, takes no lock and allocates nothing. While a stream captures, nothing is done.
+// The host function makes no CUDA call, takes no lock and allocates nothing. A stream that captures is not
+// watched.
 #pragma once
 
 #include <cuda.h>
@@ -30,24 +31,24 @@ class CopySources {
   static constexpr std::uint32_t kAlways = 64, kSeldom = 16;
   static constexpr std::uint64_t kHold = 20'000'000, kMostHeldAtSite = 100'000'000, kMostHeld = 1'000'000'000;  // ns
 
-  // Stays off if memory or a function of the driver is missing.
+  // Stays off if memory or a driver function is missing.
   void start(const DriverApi& driver);
   bool on() const { return on_.load(std::memory_order_relaxed); }
   PinnedRanges& pinned() { return pinned_; }
 
-  // ENTER of an asynchronous copy out of pinned memory, in its stream, which is not capturing. The number of the watch;
-  // 0: the copy is not watched.
+  // ENTER of an asynchronous copy out of pinned memory, in its stream, which is not capturing. Returns the number of
+  // the watch, or 0 if the copy is not watched.
   std::uint64_t watch(std::uint32_t site, CUstream stream, const SourceRows* sources, std::size_t count);
 
-  // Around calls that may wait for the GPU.
+  // Called around calls that may wait for the GPU.
   void wait_begins();
   void wait_ends() { waiting_.fetch_sub(1); }
-  // Streams are kept no more; copies are still compared.
+  // From now on, streams are not held. Copies are still compared.
   void hold_no_more();
-  // Before memory is freed.
+  // Called before memory is freed.
   void forget(std::uint64_t begin, std::uint64_t end);
   void forget_all() { forget(0, ~std::uint64_t{0}); }
-  // The process ends: nothing is read after it.
+  // Called when the process ends. Nothing is read afterwards.
   void end();
 
   struct Change {
@@ -55,7 +56,7 @@ class CopySources {
     bool while_held, sampled;
   };
   bool has_changes() const { return changes_.load(std::memory_order_relaxed) > 0; }
-  // False: no change is waiting.
+  // Returns false if there is no change to take.
   bool take_change(Change& change);
 
  private:
@@ -70,7 +71,7 @@ class CopySources {
     SourceSnapshot snapshot;
   };
   struct Site {
-    std::atomic<std::uint16_t> copies;  // stays at its greatest value
+    std::atomic<std::uint16_t> copies;  // stays at its maximum
     std::atomic<std::uint16_t> held;    // ms
   };
   static constexpr std::size_t kSites = 1u << 16;
@@ -90,7 +91,7 @@ class CopySources {
   void wake();
 
   std::atomic<bool> on_ = false, may_hold_ = false;
-  std::atomic<std::uint32_t> waiting_ = 0;  // calls of the program that may wait for the GPU
+  std::atomic<std::uint32_t> waiting_ = 0;  // program calls in progress that may wait for the GPU
   std::atomic<std::uint32_t> holding_ = 0;
   std::atomic<std::uint32_t> releases_ = 0;  // a futex
   std::atomic<std::uint32_t> changes_ = 0;

@@ -1,4 +1,4 @@
-// Records who allocated which memory and who freed it, and which contexts may use each other's. Called after the
+// Records who allocated and freed which memory, and which contexts may access each other's memory. Called after the
 // program's call has succeeded. Owns the list of allocations.
 #pragma once
 
@@ -23,10 +23,10 @@ class MemoryRecorder {
   const Allocations& allocations() const { return allocations_; }
 
   void note(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
-  // By a thread that has no ring.
+  // The call of a thread without a ring.
   void note_unrecorded(std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
   void note_peer_access(std::uint32_t id, const CUpti_CallbackData& data);
-  // `thread` may be null. `context`: its index.
+  // `thread` may be null. `context` is its index.
   void context_destroyed(ThreadState* thread, std::uint32_t context, std::uintptr_t frame);
 
  private:
@@ -35,7 +35,7 @@ class MemoryRecorder {
   AreaMap* area_ = nullptr;
   const DriverApi* driver_ = nullptr;
   OperationRecorder* operations_ = nullptr;
-  RaceRecords* races_ = nullptr;  // null: races are not looked for
+  RaceRecords* races_ = nullptr;  // null if cudadiag does not look for races
   Allocations allocations_;
 };
 

@@ -1,5 +1,5 @@
-// The pinned memory of the process that the recorder may read: allocated or registered, neither write-combined nor of a
-// device. Sorted by address; what exceeds kMost is not known. One short lock of its own.
+// The process's pinned memory that the recorder may read: allocated or registered, neither write-combined nor device
+// memory. Sorted by address. Ranges over the limit kMost are dropped. The class has one lock, held briefly.
 #pragma once
 
 #include <array>
@@ -14,9 +14,9 @@ class PinnedRanges {
  public:
   static constexpr std::size_t kMost = 4096;
 
-  // EXIT of a call that has allocated or registered memory; `parameters` as CUPTI gives them.
+  // EXIT of a call that has allocated or registered memory. `parameters` is the structure that CUPTI passes.
   void made(std::uint32_t id, const void* parameters, std::uint64_t begin, std::uint64_t bytes);
-  // Its end; `begin` if it is not known.
+  // Returns the end of the range, or `begin` if the range is unknown.
   std::uint64_t gone(std::uint64_t begin);
   void clear();
   bool contain(std::uint64_t begin, std::uint64_t end) const;
@@ -26,7 +26,7 @@ class PinnedRanges {
     std::uint64_t begin, end;
   };
 
-  // Index of the first range that begins after the address.
+  // The index of the first range that begins after the address.
   std::size_t after(std::uint64_t address) const;
 
   mutable Mutex mutex_;

@@ -10,9 +10,9 @@ namespace cudadiag::record {
 
 namespace {
 
-constexpr std::size_t kPage = 4096;  // the smallest
+constexpr std::size_t kPage = 4096;  // the smallest page size
 
-// Copies memory page by page.
+// Copies memory page by page. Returns false if a page is not readable.
 bool read(std::uint64_t address, std::size_t bytes, std::byte* to) {
   while (bytes > 0) {
     const std::size_t here = std::min(bytes, kPage - address % kPage);
@@ -45,7 +45,7 @@ void SourceSnapshot::choose_all(const SourceRows* sources, std::size_t count) {
   }
 }
 
-// `total`: bytes of all sources, which are counted through as if they lay one after the other.
+// `total` is the number of bytes of all sources, counted as if they were contiguous.
 void SourceSnapshot::choose_samples(const SourceRows* sources, std::size_t count, std::uint64_t total) {
   const std::uint64_t last = total - (total > kRoom ? kSample : 1);
   std::size_t source = 0;

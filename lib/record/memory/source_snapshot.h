@@ -1,7 +1,8 @@
-// The bytes of a copy's source at some moment, and what differs later. All of a source of at most kRoom bytes in at most
-// kMostPieces rows; of a larger one kSamples pieces of kSample bytes, evenly spread.
+// The bytes of a copy's source at one moment, and what differs later. A source of at most kRoom bytes in at most
+// kMostPieces rows is saved whole. A larger one is sampled: kSamples evenly spread pieces of kSample bytes.
 //
-// The memory is the program's, and may be gone: each page is tried before it is read. No locks, no allocation.
+// The memory belongs to the program, and may be unmapped, so each page is probed first. No locks, no
+// allocation.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +20,18 @@ class SourceSnapshot {
  public:
   static constexpr std::size_t kRoom = 1u << 20, kMostPieces = 1024, kSamples = 256, kSample = 4096;
 
-  // False: a part of it cannot be read.
+  // Returns false if a part of the source cannot be read.
   bool take(const SourceRows* sources, std::size_t count);
-  // Whether pieces were left out.
+  // Whether only samples were saved.
   bool sampled() const { return sampled_; }
   bool meets(std::uint64_t begin, std::uint64_t end) const { return low_ < end && begin < high_; }
 
   struct Difference {
-    bool since_last = false;           // something changed after the comparison before this one
-    std::uint64_t begin = 0, end = 0;  // from the first to the last byte that changed since the snapshot was taken
-    std::uint64_t bytes = 0;           // how many
+    bool since_last = false;           // something changed after the previous comparison
+    std::uint64_t begin = 0, end = 0;  // from the first to the last byte that changed since the snapshot
+    std::uint64_t bytes = 0;           // number of changed bytes
   };
-  // False: a part of it cannot be read any more.
+  // Returns false if a part of the source is no longer readable.
   bool compare(Difference& difference);
 
  private:

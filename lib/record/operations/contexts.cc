@@ -28,8 +28,8 @@ std::uint32_t Contexts::index_of(CUcontext handle) const {
   return kNone;
 }
 
-// A free place, else that of the context that has been gone longest. A context that is gone may still be current to a
-// thread, and uids are not used again.
+// Returns a free place, else that of the context destroyed longest ago. A destroyed context may still be current to a
+// thread. Uids are not reused.
 Contexts::Place Contexts::place_for(std::uint32_t uid) const {
   using Outcome = Place::Outcome;
   std::uint32_t free = kNone, gone = kNone, gone_uid = 0xffffffff;
@@ -95,7 +95,7 @@ void Contexts::describe_device(std::uint32_t index) {
   }
 }
 
-// Bits of wire::context::kPeers: the peer's device, or all if the peer is not known.
+// Bits of wire::context::kPeers: the peer's device, or all bits if the peer is unknown.
 std::uint64_t Contexts::peer_bits(CUcontext peer) const {
   const std::uint32_t index = index_of(peer);
   const std::uint32_t device = index == kNone ? context::kPeerDevices : wire::load(entry(index), context::kDevice);
@@ -109,7 +109,7 @@ void Contexts::give_access(std::uint32_t uid, CUcontext peer) {
   wire::store(entry(index), context::kPeers, wire::load(entry(index), context::kPeers) | peer_bits(peer));
 }
 
-// If the peer is not known, any access may have been taken back or none: all of it stays.
+// If the peer is unknown, the call may have revoked any access or none, so all bits stay.
 void Contexts::take_access(std::uint32_t uid, CUcontext peer) {
   const LockGuard lock(mutex_);
   const std::uint32_t index = index_of(uid);

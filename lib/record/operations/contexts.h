@@ -1,5 +1,5 @@
-// The CUDA contexts of the process, as the area's `contexts` keep them (wire/stream.h): which device each belongs to,
-// and whose memory it may use. One lock of its own, never held across a call into the driver; look-ups take none.
+// The CUDA contexts of the process, in the area's `contexts` (wire/stream.h): the device of each, and whose memory it
+// may access. The class has one lock, never held during a call into the driver. Look-ups take no lock.
 #pragma once
 
 #include <cuda.h>
@@ -22,7 +22,7 @@ class Contexts {
 
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver);
 
-  // Finds a live context. Returns kNone if it is not known.
+  // Finds a live context. Returns kNone if it is unknown.
   std::uint32_t index_of(std::uint32_t uid) const;
   std::uint32_t index_of(CUcontext handle) const;
   std::byte* entry(std::uint32_t index) const { return entries_ + index * wire::area::kContextSize; }
@@ -31,24 +31,24 @@ class Contexts {
            static_cast<std::uint32_t>(wire::context::State::live);
   }
 
-  // A place for a context that has become current. `known`: it has one, or there is none left. `busy`: another thread
-  // is about to make it known. `taken`: nobody finds it before `make_live`, or `give_back`.
+  // A place for a context that has become current. `known`: it already has one, or none is left. `busy`: another thread
+  // is adding it. `taken`: no look-up finds it until make_live(); give_back() returns the place.
   struct Place {
     enum class Outcome { taken, known, busy } outcome;
     std::uint32_t index = kNone;
   };
   Place take(CUcontext handle, std::uint32_t uid);
-  // Describes its device, which is current to the thread.
+  // Describes the context's device, which must be the thread's current one.
   void make_live(std::uint32_t index);
   void give_back(std::uint32_t index);
   void destroyed(std::uint32_t index);
 
-  // wire::context::kPeers: another context's memory, from the call's success on.
+  // wire::context::kPeers: access to another context's memory, changed once the call has succeeded.
   void give_access(std::uint32_t uid, CUcontext peer);
   void take_access(std::uint32_t uid, CUcontext peer);
 
  private:
-  // These hold the lock.
+  // Callers of these hold the lock.
   Place place_for(std::uint32_t uid) const;
   std::uint64_t peer_bits(CUcontext peer) const;
 
@@ -58,7 +58,7 @@ class Contexts {
   Interner* interner_ = nullptr;
   const DriverApi* driver_ = nullptr;
   Mutex mutex_;
-  std::array<bool, wire::area::kContexts> unready_{};  // taken, and not live yet
+  std::array<bool, wire::area::kContexts> unready_{};  // taken, but not live yet
 };
 
 }  // namespace cudadiag::record

@@ -10,7 +10,7 @@ void KernelIds::attach(Interner& interner, const DriverApi& driver, const Watch&
   watch_ = &watch;
 }
 
-// CUPTI gives the symbol; hooks have to ask. A launch may be given a CUkernel for a CUfunction.
+// CUPTI passes the symbol; hooks must query it. The program may have passed a CUkernel as a CUfunction.
 const char* KernelIds::symbol_of(CUfunction kernel) const {
   const char* symbol = nullptr;
   if (kernel == nullptr || !watch_->by_hooks()) return nullptr;

@@ -1,4 +1,4 @@
-// Intern ids of kernels by the handles that launches give. One lock of its own.
+// Intern ids of kernels, found by the handles that launches pass. The class has one lock.
 #pragma once
 
 #include <cuda.h>
@@ -16,8 +16,8 @@ namespace cudadiag::record {
 class KernelIds {
  public:
   void attach(Interner& interner, const DriverApi& driver, const Watch& watch);
-  // `symbol`: null if CUPTI did not give it. `unloads`: how often code was unloaded; a handle may come back as another
-  // kernel after that. 0: not known.
+  // `symbol` is null if CUPTI did not pass it. `unloads` counts the unloadings of code so far: afterwards, a handle may
+  // denote another kernel. Returns 0 if unknown.
   std::uint32_t id_of(CUfunction kernel, const char* symbol, std::uint64_t unloads);
 
  private:

@@ -1,8 +1,8 @@
-// Records an operation between ENTER and EXIT of the call that issues it: every launch goes through all of it.
+// Records an operation between ENTER and EXIT of the call that issues it. Every launch runs through all of this code.
 //
-// Between two launches a program fills the caches with what is its own. So what counts on the launch path is how many
-// lines and pages it touches: of data, which is therefore owned here and reached through no pointer (small things
-// first, together), and of code, whose functions are marked hot, which puts them side by side.
+// Between two launches, a program fills the caches with its own data. The cost of the launch path is therefore the
+// number of lines and pages that it touches. Its data are members of this class, reached without pointers (small ones
+// first). Its functions are marked hot, so that the linker places them side by side.
 #pragma once
 
 #include <cupti.h>
@@ -34,26 +34,26 @@ namespace cudadiag::record {
 
 class OperationRecorder {
  public:
-  // How many operations of a site get markers of their own in sparse mode, and how far apart markers are after that.
+  // How many operations of a site get their own markers in sparse mode, and the distance between later markers.
   static constexpr std::uint32_t kDenseOperations = 8;
   static constexpr std::uint32_t kSparseDistance = 16;
-  // Once a site has had kSettledOperations, markers take at most one part in kPartsOfTime of a thread's time, but are
-  // never further apart than kFarDistance: if threads wait for the driver's lock, a marker costs as much as a launch.
+  // After kSettledOperations of a site, markers take at most 1/kPartsOfTime of a thread's time. Their distance never
+  // exceeds kFarDistance. If threads wait for the driver's lock, a marker costs as much as a launch.
   static constexpr std::uint32_t kSettledOperations = 256;
   static constexpr std::uint32_t kPartsOfTime = 400;
   static constexpr std::uint32_t kFarDistance = 64;
 
-  // Failed calls need no driver.
+  // Recording failed calls needs no driver.
   void attach(AreaMap& area, Interner& interner) { failures_.attach(area, interner, streams_); }
   void start(AreaMap& area, Interner& interner, const DriverApi& driver, wire::Markers markers);
-  // `races`: null if races are not looked for.
+  // `races` is null if cudadiag does not look for races.
   void follow(GraphRecorder& graphs, RaceRecords* races, LaunchBlocking& blocking) {
     graphs_ = &graphs;
     races_ = races;
     blocking_ = &blocking;
   }
 
-  // In a rerun: saves the launches that are waited for alone. `nodes`: null if none is of a graph.
+  // In a rerun: saves the launches that run alone. `nodes` is null if no graph node is to be saved.
   void save_by(LaunchSaver& saver, NodeSaver* nodes) {
     saver_ = &saver;
     nodes_ = nodes;
@@ -63,9 +63,9 @@ class OperationRecorder {
   [[gnu::hot]] void enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                           std::uintptr_t frame);
   [[gnu::hot]] void leave(ThreadState& thread, const CallRule& rule, std::uint32_t result);
-  // A call on an event, which is ordered with operations and is recorded like one.
+  // A call on an event. It is ordered with operations and recorded like one.
   void note_event(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data);
-  // A stream that is destroyed while it is at work: only a marker shows how far it got.
+  // For a stream that is destroyed while it is busy: only a marker shows its progress.
   void mark_last(const CallRule& rule, const CUpti_CallbackData& data);
   void see_context(const CUpti_CallbackData& data);
   void context_destroyed(std::uint32_t uid) {
@@ -87,7 +87,7 @@ class OperationRecorder {
 
  private:
   [[gnu::hot]] bool is_due(const ThreadState& thread, std::uint32_t site_ordinal) const;
-  // False: no marker was queued after this operation.
+  // Returns false if no marker was queued after this operation.
   [[gnu::noinline]] bool mark(ThreadState& thread);
   [[gnu::cold, gnu::noinline]] void take_turn(ThreadState& thread, bool armed);
   [[gnu::cold, gnu::noinline]] void keep_suspect(std::uint32_t id, const CallRule& rule, const Call& call,
@@ -96,23 +96,23 @@ class OperationRecorder {
   [[gnu::cold, gnu::noinline]] void meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data);
   [[gnu::hot]] void write(ThreadState& thread, const CallRule& rule, const Call& call, std::uint32_t site_ordinal);
 
-  // Read by every launch, between the tables of the first member and of the last.
+  // Every launch reads these members, between the tables of the first member and of the last.
   Autograd autograd_;
-  RaceRecords* races_ = nullptr;  // null: races are not looked for
+  RaceRecords* races_ = nullptr;  // null if cudadiag does not look for races
   wire::Markers markers_ = wire::Markers::sparse;
   SiteFinder sites_;
-  Failures failures_;  // its last member, and the first one of what follows it, share a line
+  Failures failures_;  // its last member shares a line with the first one of the next member
   LatestParameters latest_;
   ExclusiveWait exclusive_wait_;
   Streams streams_;
 
-  std::atomic<std::uint32_t> newest_context_ = 0;  // uid seen last: most processes have one
+  std::atomic<std::uint32_t> newest_context_ = 0;  // uid of the latest one: most processes have one context
   GraphRecorder* graphs_ = nullptr;
   LaunchBlocking* blocking_ = nullptr;
   Interner* interner_ = nullptr;
   LaunchArguments arguments_;
-  LaunchSaver* saver_ = nullptr;  // null: no launch is saved
-  NodeSaver* nodes_ = nullptr;    // null: no node of a graph is
+  LaunchSaver* saver_ = nullptr;  // null if no launch is saved
+  NodeSaver* nodes_ = nullptr;    // null if no graph node is saved
 };
 
 }  // namespace cudadiag::record

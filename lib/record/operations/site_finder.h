@@ -1,7 +1,7 @@
-// Finds the site of a call: its stacks and its kernel, as one number (wire/rerun/site_key.h), and counts the calls of each.
+// Finds the site of a call: its stacks and kernel as one number (wire/rerun/site_key.h). Counts the calls of each site.
 //
-// Owns the readers of both kinds of stack. On the launch path a site comes from the thread's cache; stacks are walked
-// only if that does not have it.
+// Owns the readers of both kinds of stack. On the launch path, a site comes from the thread's cache. Stacks are walked
+// only if the cache does not contain it.
 #pragma once
 
 #include <cuda.h>
@@ -22,33 +22,33 @@
 
 namespace cudadiag::record {
 
-// The site of an operation, and which call of it this is. Site 0: not known.
+// The site of an operation, and the number of this call at the site. Site 0 means unknown.
 struct SiteCall {
   std::uint32_t site = 0, ordinal = 0, function = 0;
-  bool checks_its_data = false;  // as Interner's
-  bool armed = false;            // in a rerun: to be waited for
+  bool checks_its_data = false;  // Interner::checks_its_data
+  bool armed = false;            // in a rerun: the recorder must wait for it
 };
 
 class SiteFinder {
  public:
-  // Which stacks belong to a site, and whether Python code of ours runs in the process.
+  // Which stacks belong to a site, and whether cudadiag's Python hook runs in the process.
   struct Stacks {
     bool python, native, hook;
   };
   void attach(AreaMap& area, Interner& interner, KernelIds& kernels, const Window& window, PythonHook& hook);
   void start(Stacks wanted);
-  // In a child of fork(), instead of `start`: takes over what the parent has found.
+  // Called in a child of fork(), instead of `start`. Takes over what the parent has found.
   void adopt(const SiteFinder& parent);
   void seek_loaded_python() {
     if (wanted_.python && PythonStacks::is_loaded()) seek_python();
   }
 
-  // ENTER of a call that issues an operation: counts it at its site. `id`: of CUPTI's callback. `frame`: address of the
-  // recorder's callback on the stack.
+  // ENTER of a call that issues an operation. Counts it at its site. `id` is the CUPTI callback id. `frame` is the
+  // address of the recorder's callback on the stack.
   [[gnu::hot]] SiteCall enter(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, CUfunction kernel,
                               const char* symbol, std::uintptr_t frame);
 
-  // The stacks of a call and its identity among the sites; not counted.
+  // The stacks of a call and its identity among the sites. Does not count the call.
   struct Place {
     std::uint32_t python, native;
     std::uint64_t key;
@@ -56,7 +56,7 @@ class SiteFinder {
   };
   Place place(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uint32_t function,
               std::uintptr_t frame);
-  // The site of a call that issues no operation: not counted.
+  // The site of a call that issues no operation. Does not count the call.
   std::uint32_t site_of(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uintptr_t frame) {
     return site_at(thread, place(thread, id, kind, 0, frame), kind, 0);
   }
@@ -67,34 +67,34 @@ class SiteFinder {
     return interner_->site(place.key, place.python, place.native, function, kind, thread.index);
   }
 
-  // Handles of kernels may mean others from now on.
+  // From now on, kernel handles may denote other kernels.
   void code_unloaded() { unloads_.fetch_add(1, std::memory_order_relaxed); }
-  // On its own stack, before its first call.
+  // Called on the thread's own stack, before its first call.
   void thread_started(ThreadState& thread, std::uintptr_t frame) const;
 
  private:
   struct IssuedCall {
     std::uint32_t id;
     wire::operation::Kind kind;
-    CUfunction kernel;  // null: no launch
+    CUfunction kernel;  // null if it is not a launch
     const char* symbol;
     std::uintptr_t frame;
   };
   [[gnu::cold, gnu::noinline]] void seek_python();
   bool wants_native() const;
-  // A call whose site the thread's cache does not have. `key`: its own there; 0: it cannot have one.
+  // A call whose site is missing in the thread's cache. `key` is its own key there, or 0 if it cannot have one.
   [[gnu::cold, gnu::noinline]] SiteCall enter_new(ThreadState& thread, IssuedCall call, std::uint64_t key);
   bool describe(ThreadState& thread, const IssuedCall& call, SiteCache::Entry& entry);
   SiteCall count(const SiteCache::Entry& entry);
   std::uint32_t count_at(std::uint32_t site);
 
-  // Read by every launch: small, and together.
+  // Every launch reads these members, so they are small and together.
   Stacks wanted_{};
   std::atomic<bool> has_python_ = false;
-  // At start if there is an interpreter, so that no thread's first operations lack Python stacks; else by the first
-  // operation.
+  // At start if there is an interpreter, so that each thread's first operations have Python stacks. Else the first
+  // operation searches for one.
   std::atomic<bool> python_sought_ = false;
-  std::atomic<std::uint64_t> unloads_ = 0;  // how often code was
+  std::atomic<std::uint64_t> unloads_ = 0;  // how often code was unloaded
   std::byte* counts_ = nullptr;             // the area's region `sites`
   PythonStacks python_;
   NativeStacks native_;

@@ -33,8 +33,9 @@ void Streams::attach(AreaMap& map, Interner& interner, const DriverApi& driver, 
 bool Streams::context_created(CUcontext handle, std::uint32_t uid) {
   const Contexts::Place place = contexts_.take(handle, uid);
   if (place.outcome != Contexts::Place::Outcome::taken) return place.outcome == Contexts::Place::Outcome::known;
-  // Registering now, while the context is idle: later it might wait for a kernel that waits for us. No look-up finds
-  // the context before that is done: a stream with a place on a page that is taken back would share it with others.
+  // The page is registered now, while the context is idle: later, that might wait for a kernel that waits
+  // for this thread. No look-up finds the context yet: the page may be given back, and must have no
+  // streams.
   const bool ready = new_page(place.index) != kNotReady;
   ready ? contexts_.make_live(place.index) : contexts_.give_back(place.index);
   return ready;
@@ -53,7 +54,7 @@ void Streams::context_destroyed(std::uint32_t uid) {
     }
     pages_[page] = {};
   }
-  // Rebuild all chains, without the entries of dead contexts.
+  // Rebuilds all chains without the entries of destroyed contexts.
   buckets_.fill(0);
   for (std::uint32_t i = 0; i < highest_; ++i) {
     if (wire::load(entry(i), stream::kState) != static_cast<std::uint32_t>(stream::State::live)) continue;
@@ -110,7 +111,7 @@ bool Streams::register_page(std::uint32_t context_place, std::uint32_t page) {
 
 namespace {
 
-// 0 is the legacy or the per-thread default stream by entry point; both also have handles of their own.
+// Handle 0 is the legacy or the per-thread default stream, by entry point. Both also have handles of their own.
 std::uint64_t own_handle(StreamHandle given) {
   if (given.handle != nullptr) return reinterpret_cast<std::uint64_t>(given.handle);
   return reinterpret_cast<std::uint64_t>(given.per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY);
@@ -146,7 +147,7 @@ std::uint32_t Streams::find(ThreadState& thread, StreamHandle given, std::uint32
   const bool per_thread = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_PER_THREAD);
   found = find_slow(thread, handle, context_uid, per_thread ? thread.tid : 0);
   if (found == kNotReady) return kNone;
-  // Do not look for room again until a stream has been destroyed, unless a destroyed one is still at work.
+  // Remembers the failure until a stream is destroyed, unless a destroyed one is still busy.
   cache_place(thread, handle, context_uid) = {handle, context_uid, generation, found};
   return found;
 }
@@ -177,14 +178,14 @@ std::uint32_t Streams::find_slow(ThreadState& thread, std::uint64_t handle, std:
   std::uint32_t taken;
   do {
     const LockGuard lock(mutex_);
-    // The driver was asked without the lock: another thread may have met the stream meanwhile.
+    // The driver was called without the lock, so another thread may have added the stream meanwhile.
     if (const std::uint32_t known = known_entry(bucket, handle, context_place, tid); known != kNone) return known;
     taken = take_entry(context_place);
     if (taken >= area::kStreams) continue;
-    // Readers of all entries take no lock: one may read this entry meanwhile, and checks the state first.
+    // Readers of all entries take no lock. One may read this entry meanwhile, and checks the state first.
     std::byte* made = entry(taken);
     wire::store_release(made, stream::kState, static_cast<std::uint32_t>(stream::State::free));
-    std::atomic_thread_fence(std::memory_order_release);  // what follows is not seen before it
+    std::atomic_thread_fence(std::memory_order_release);  // readers see the state before what follows
     memset(made + stream::kState.end, 0, area::kStreamSize - stream::kState.end);
     wire::atomic(marker(taken), wire::marker::kCompleted).store(0);
     wire::store(made, stream::kContext, context_place);
@@ -204,7 +205,7 @@ std::uint32_t Streams::find_slow(ThreadState& thread, std::uint64_t handle, std:
   return taken;
 }
 
-// Before any thread can find the entry, so that no operation on it is read first.
+// Called before any thread can find the entry, so that this record precedes all operations on the stream.
 void Streams::record_made(ThreadState& thread, std::uint32_t at) {
   namespace operation = wire::operation;
   namespace race = wire::race;
@@ -221,8 +222,8 @@ void Streams::record_made(ThreadState& thread, std::uint32_t at) {
   publish(thread, record);
 }
 
-// Copies, event waits and waits of the host take streams of any context. If the stream's own context is not known
-// either, it counts as the current one.
+// Copies, event waits and waits of the host accept streams of any context. If the stream's own context is unknown too,
+// it counts as the current one.
 std::uint32_t Streams::home_of(std::uint64_t handle, std::uint32_t current) {
   CUcontext home = nullptr;
   const bool has_home = handle != reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY) &&
@@ -255,7 +256,7 @@ std::uint32_t Streams::living(CUstream made) {
   return at == 0 ? kNone : at - 1;
 }
 
-// A destroyed stream may still be at work: its marker word is free once the last marker has been written.
+// A destroyed stream may still be busy. Its marker word is free once the last marker has been written.
 bool Streams::reusable(std::uint32_t at) const {
   return wire::load(entry(at), stream::kState) == static_cast<std::uint32_t>(stream::State::destroyed) &&
          wire::load_acquire(marker(at), wire::marker::kCompleted) >=
@@ -350,15 +351,15 @@ void Streams::leave(std::uint32_t at, std::uint32_t ordinal, std::uint8_t& flags
 
 std::uint32_t Streams::mark(std::uint32_t at) {
   std::byte* known = entry(at);
-  // A call in flight on another thread may queue its operation before or after the marker: its EXIT queues the marker
-  // instead. During a capture, the recorder makes no driver calls of its own.
+  // A call in flight on another thread may queue its operation before or after the marker, so that call's EXIT queues
+  // the marker instead. During a capture, the recorder makes no driver calls of its own.
   const std::uint32_t ordinal = queued(at);
   if (ordinal == 0 || pages_[at / kPerPage].device == 0 || capture_going_on() ||
       wire::load_acquire(known, stream::kMarkerIssued) == ordinal) {
     return 0;
   }
-  // From here on the marker is a call in flight like others: who comes meanwhile knows that its place is uncertain, and
-  // queues no marker that could be overtaken by this one.
+  // From here on, the marker counts as a call in flight. Threads that arrive meanwhile know that its place is
+  // uncertain, and queue no marker that this one could overtake.
   auto flight = wire::atomic(known, stream::kIssuedInFlight);
   std::uint64_t alone = ordinal;
   if (!flight.compare_exchange_strong(alone, alone + kOneInFlight, std::memory_order_acq_rel)) return 0;
@@ -426,7 +427,7 @@ void Streams::finish_context_wait(ThreadState& thread, std::uint32_t context_uid
   const LockGuard lock(mutex_);
   const std::uint32_t context_place = context_index(context_uid);
   for (std::uint32_t i = 0; i < highest_; ++i) {
-    // An entry that was given to another stream meanwhile has nothing to do with what was issued then.
+    // If an entry was given to another stream meanwhile, earlier operations do not concern it.
     if (wire::load(entry(i), stream::kContext) != context_place || wire::load(entry(i), stream::kCreated) > began) {
       continue;
     }
@@ -456,15 +457,15 @@ bool Streams::can_be_at_work(std::uint32_t at) const {
 std::uint32_t Streams::thread_of(std::uint32_t at) const { return wire::load(entry(at), stream::kThreadTid); }
 
 bool Streams::finished(std::uint32_t at, std::uint32_t ordinal) const {
-  // The marker last: the GPU takes its line away each time that it writes there.
+  // The marker comes last: each write of the GPU evicts its cache line.
   return wire::load_acquire(entry(at), stream::kHostCompleted) >= ordinal ||
          wire::load_acquire(marker(at), wire::marker::kCompleted) >= ordinal;
 }
 
 void Streams::hold(const std::byte* record, std::uint32_t at) {
   const std::uint64_t created = wire::load(entry(at), stream::kCreated);
-  // It belongs to a context that is gone, or to an earlier stream at this entry. A stream may be destroyed while it is
-  // at work.
+  // The record belongs to a destroyed context, or to an earlier stream at this entry. A stream may be destroyed while
+  // it is busy.
   if (wire::load(entry(at), stream::kState) == static_cast<std::uint32_t>(stream::State::free) ||
       !contexts_.is_live(wire::load(entry(at), stream::kContext)) ||
       wire::load(record, wire::operation::kTicks) < created) {
@@ -485,7 +486,7 @@ void Streams::hold(const std::byte* record, std::uint32_t at) {
     wire::store_release(place, wire::operation::kSerial, wire::load(record, wire::operation::kSerial));
     return;
   }
-  // The oldest ones are kept: the first unfinished operation of a stream is the one that can have failed.
+  // The oldest ones are kept: only the first unfinished operation of a stream can have failed.
   area_->count(area::kDroppedHeld);
 }
 

@@ -1,9 +1,9 @@
-// The streams of the process, their ordinals, and the markers that show how far each stream got.
+// The streams of the process, their ordinals, and the markers that show the progress of each stream.
 //
-// A stream's marker word lies in a page that is registered with its context (the memory that the driver knows of
-// dies with the context), so every context takes whole pages of marker words, and its streams the entries of these
-// pages. Look-ups go through a cache per thread; everything else is under one lock that is never held across a
-// call into the driver.
+// A stream's marker word is in a page registered with its context, since the registration ends with the context.
+// Every context therefore takes whole pages of marker words, and its streams use the entries of these pages.
+// Look-ups go through a cache per thread. One lock guards everything else, and is never held during a call into the
+// driver.
 #pragma once
 
 #include <array>
@@ -30,65 +30,65 @@ struct StreamHandle {
 class alignas(64) Streams {
  public:
   static constexpr std::uint32_t kNone = Contexts::kNone;
-  // Ordinals run out after 2^32 operations. A stream gets a fresh entry: from the first number on as soon as all its
-  // operations have finished, from the second on as soon as a marker follows them, from the third on in any case.
+  // Ordinals run out after 2^32 operations, so a stream gets a new entry in time. From kOldOrdinal on, that happens once
+  // all its operations have finished. From kMarkedOrdinal on, a marker after them is enough. kLastOrdinal forces it.
   static constexpr std::uint32_t kOldOrdinal = 0xf0000000, kMarkedOrdinal = 0xff000000, kLastOrdinal = 0xffff0000;
 
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, wire::Markers mode);
 
-  // From now on a stream's entry says whether it waits for the legacy stream, and each stream has a record
+  // From now on, a stream's entry shows whether it waits for the legacy stream, and each stream has a record
   // (race_record.h).
   void record_streams() { records_streams_ = true; }
 
-  // The context is current to the thread. False: it is not made yet, or another thread is at it: ask again at the next
-  // call.
+  // The context is current to the thread. Returns false if it is not made yet, or if another thread is adding it. Then
+  // the caller must try again at the next call.
   bool context_created(CUcontext context, std::uint32_t uid);
   void context_destroyed(std::uint32_t uid);
   void stream_destroyed(CUstream stream);
-  // Its default streams go with it.
+  // The thread's default streams end with it.
   void thread_ended(std::uint32_t tid);
 
-  // Index of the stream's entry, made on first sight; kNone if there is no place.
+  // The index of the stream's entry, made at the first call. Returns kNone if there is no place.
   std::uint32_t find(ThreadState& thread, StreamHandle stream, std::uint32_t context_uid);
-  // False: the thread has not met it since anything was destroyed. `found` may be kNone.
+  // Returns false if the thread has not looked the stream up since anything was destroyed. `found` may be kNone.
   [[gnu::hot]] bool find_known(ThreadState& thread, StreamHandle stream, std::uint32_t context_uid,
                                std::uint32_t& found) const;
-  // Index of the entry of a stream that was made by the program; kNone: it has none.
+  // The index of the entry of a stream that the program made, or kNone if it has none.
   std::uint32_t living(CUstream stream);
   std::uint32_t context_index(std::uint32_t uid) const { return contexts_.index_of(uid); }
   Contexts& contexts() { return contexts_; }
 
-  // ENTER and EXIT of a call that issues an operation. `enter` gives its ordinal and adds operation flags.
+  // ENTER and EXIT of a call that issues an operation. `enter` returns its ordinal and adds operation flags.
   [[gnu::hot]] std::uint32_t enter(std::uint32_t stream, std::uint8_t& flags);
   [[gnu::hot]] void leave(std::uint32_t stream, std::uint32_t ordinal, std::uint8_t& flags);
-  // Number of operations without a marker after them.
+  // The number of operations without a marker after them.
   [[gnu::hot]] std::uint32_t unmarked(std::uint32_t stream) const;
   [[gnu::hot]] std::uint32_t issued(std::uint32_t stream) const;
-  // The same, if no call is in flight: all of them are in the queue; else 0.
+  // The same if no call is in flight, so that all of them are queued; else 0.
   std::uint32_t queued(std::uint32_t stream) const;
-  // Queues a marker after all operations issued so far. Returns the ordinal of the last of them. 0: no marker was
-  // queued (refused, capturing, contended), or another thread's operation came meanwhile, on either side of it.
+  // Queues a marker after all operations issued so far. Returns the ordinal of the last of them. Returns 0 if no marker
+  // was queued (refused, capturing, contended), or if another thread issued an operation meanwhile.
   [[gnu::noinline]] std::uint32_t mark(std::uint32_t stream);
 
   // The host has seen the operation's result.
   [[gnu::noinline]] void completed(std::uint32_t stream, std::uint32_t ordinal);
-  // A successful wait proves that everything queued before it began has finished. An operation is counted before it is
-  // queued: while a call is in flight, it proves nothing.
+  // A successful wait proves that everything queued before it began has finished. Operations are counted before they
+  // are queued, so a wait proves nothing while a call is in flight.
   void begin_wait(ThreadState& thread, std::uint32_t stream) const;
   void finish_wait(ThreadState& thread);
   void begin_context_wait(ThreadState& thread) const;
   void finish_context_wait(ThreadState& thread, std::uint32_t context_uid);
 
-  // Gives the stream's later operations an entry of their own.
+  // Gives the stream's later operations a new entry.
   [[gnu::cold, gnu::noinline]] void renew(std::uint32_t stream);
 
   CUstream handle(std::uint32_t stream) const;
-  std::uint32_t context_of(std::uint32_t stream) const;  // index; kNone for no stream
-  std::uint32_t thread_of(std::uint32_t stream) const;   // tid, of a per-thread default stream
+  std::uint32_t context_of(std::uint32_t stream) const;  // index; kNone if there is no stream
+  std::uint32_t thread_of(std::uint32_t stream) const;   // tid of a per-thread default stream
   [[gnu::hot]] bool finished(std::uint32_t stream, std::uint32_t ordinal) const;
-  // Whether it is the default stream of this thread, which has not ended.
+  // Whether it is the default stream of this thread, and the thread has not ended.
   bool is_default_of(std::uint32_t stream, std::uint32_t tid) const;
-  // Keeps a record that is about to leave its ring if its operation has not finished.
+  // Keeps a record that is about to be overwritten in its ring, if its operation has not finished.
   void hold_unfinished(const std::byte* record) {
     const std::uint32_t stream = wire::load(record, wire::operation::kStream);
     const std::uint32_t ordinal = wire::load(record, wire::operation::kOrdinal);
@@ -96,7 +96,7 @@ class alignas(64) Streams {
   }
   // Copies every stream's state for the frozen picture.
   void freeze();
-  // Calls `visit(context handle, stream handle, flags, stream)` for streams of live contexts with unfinished
+  // Calls `visit(context handle, stream handle, flags, stream)` for the streams of live contexts that have unfinished
   // operations.
   template <typename Visit>
   void each_unfinished(Visit visit);
@@ -119,12 +119,12 @@ class alignas(64) Streams {
   std::byte* marker(std::uint32_t stream) const {
     return markers_ + wire::area::marker_place(stream, wire::area::kPage);
   }
-  // It lives, or is the default stream of a thread that may have ended without waiting for it.
+  // Whether it is live, or the default stream of a thread that may have ended without waiting for it.
   bool can_be_at_work(std::uint32_t stream) const;
   [[gnu::cold, gnu::noinline]] void hold(const std::byte* record, std::uint32_t stream);
   std::uint32_t home_of(std::uint64_t handle, std::uint32_t current);
   void end_all(std::uint64_t handle, std::uint32_t tid);
-  // kNotReady: the context is not made yet, or there will be a place once a stream that was destroyed has finished.
+  // Returns kNotReady if the context is not made yet, or if a place becomes free once a destroyed stream has finished.
   std::uint32_t find_slow(ThreadState& thread, std::uint64_t handle, std::uint32_t context_uid, std::uint32_t tid);
   void record_made(ThreadState& thread, std::uint32_t stream);
   // Callers of both hold the lock.
@@ -133,21 +133,21 @@ class alignas(64) Streams {
   bool queue_marker(std::uint32_t stream, std::uint32_t ordinal);
   void note_completed(std::uint32_t stream, std::uint32_t ordinal);
   bool is_old(std::uint32_t stream, std::uint32_t completed) const;
-  // Callers of both hold the lock. The second: of the entry that the chain has there.
+  // Callers of both hold the lock. end_life() takes the link of the chain that refers to the entry.
   void retire(std::uint32_t stream);
   void end_life(std::uint32_t& link);
   bool reusable(std::uint32_t stream) const;
-  // The page; kNone: there is none left; kNotReady: the context is not made yet.
+  // The page; kNone if none is left; kNotReady if the context is not made yet.
   std::uint32_t new_page(std::uint32_t context);
   bool register_page(std::uint32_t context, std::uint32_t page);
 
   struct Page {
-    std::uint32_t context;  // 1 + index; 0: free
+    std::uint32_t context;  // 1 + index; 0 if free
     std::uint32_t used;     // entries taken
-    CUdeviceptr device;     // of the page in its context; 0: no markers
+    CUdeviceptr device;     // of the page in its context; 0 if there are no markers
   };
 
-  // Read by every operation: first.
+  // Every operation reads these members, so they come first.
   std::byte *streams_ = nullptr, *markers_ = nullptr;
   std::atomic<std::uint32_t> generation_ = 1;  // of the threads' caches; changes when a handle may be reused
   std::atomic<int> captures_ = 0;
@@ -161,8 +161,8 @@ class alignas(64) Streams {
   Contexts contexts_;
   Mutex mutex_;
   Mutex held_mutex_;
-  std::atomic<std::uint32_t> highest_ = 0;         // entries ever used
-  std::array<std::uint32_t, kBuckets> buckets_{};  // 1 + stream; 0: empty
+  std::atomic<std::uint32_t> highest_ = 0;         // entries used so far
+  std::array<std::uint32_t, kBuckets> buckets_{};  // 1 + stream; 0 if empty
   std::array<std::uint32_t, wire::area::kStreams> next_{};
 };
 

@@ -1,8 +1,8 @@
-// The recorder's state of each thread: its ring in the area, its caches, and the call that it is inside.
+// The recorder's state of each thread: its ring in the area, its caches, and the call that it is in.
 //
-// A ThreadState belongs to one thread at a time. When the thread ends, its state is given back for the next thread,
-// with the contents of the ring and the caches. These stay valid, because they refer to the process; the thread's own
-// stack and default streams end with it.
+// A ThreadState belongs to one thread at a time. When the thread ends, the next thread gets its state, with the
+// contents of the ring and the caches. These stay valid, because they refer to the process. The ended thread's stack
+// and default streams become invalid.
 #pragma once
 
 #include <array>
@@ -30,22 +30,22 @@ struct StreamCacheEntry {
 
 // An operation between ENTER and EXIT of its call.
 struct OpenOperation {
-  std::byte* record;  // null: none
+  std::byte* record;  // null if none
   std::uint32_t site;
   std::uint32_t stream;
-  std::uint32_t ordinal;  // 0: none (captured, no stream, or not an operation that has one)
+  std::uint32_t ordinal;  // 0 if none (captured, no stream, or an operation without one)
   std::uint8_t flags;
-  bool mark;  // a marker is due after it
+  bool mark;  // whether a marker must follow it
 };
 
-// The thread's position at the gate of ExclusiveWait.
+// The thread's state at the gate of ExclusiveWait.
 enum class Turn : std::uint8_t { none, passing, alone };
 
-// On lines of its own, and not beside another thread's: processors fetch lines in pairs.
+// Aligned so that it shares no pair of lines with another thread's state: processors fetch lines in pairs.
 struct alignas(128) ThreadState {
   std::uint16_t index;
-  std::uint8_t torch_thread;  // PyTorch's number of the thread; 0: none yet
-  bool on_own_stack;          // `stack` is the thread's own, and lasts as long
+  std::uint8_t torch_thread;  // PyTorch's number of the thread; 0 if none yet
+  bool on_own_stack;          // `stack` belongs to the thread itself, and lasts as long as it does
   std::uint32_t tid;
   std::byte* entry;  // wire/thread.h
   std::byte* ring;
@@ -53,45 +53,45 @@ struct alignas(128) ThreadState {
   std::uint64_t operations;  // records of kinds that have an ordinal
 
   OpenOperation open;
-  StackRange stack;                // on which it was last
-  StreamCacheEntry newest_stream;  // that was looked up
-  std::uint64_t next_marker;       // ticks before which a sparse marker would take too much time
+  StackRange stack;                // on which it ran last
+  StreamCacheEntry newest_stream;  // the stream looked up last
+  std::uint64_t next_marker;       // before these ticks, a sparse marker would take too much time
   Turn turn;
-  bool waits;       // the present call may wait for the GPU, as CopySources was told
-  bool interrupts;  // the present call came inside `interrupted`, in a signal handler
-  // A call on graphs that the thread is inside: its own site, and whether the nodes made in it are the program's.
+  bool waits;       // the current call may wait for the GPU, as reported to CopySources
+  bool interrupts;  // the current call came during `interrupted`, in a signal handler
+  // The call on graphs that the thread is in: the call's site, and whether nodes made in it belong to the program.
   std::uint32_t graph_site;
   bool adds_nodes;
-  AddedMarkers markers;  // put in for the length of the call
-  // The latest failed calls of this thread that are still followed: serials of their records. The first `recent_worked`
-  // of them were followed by an operation that worked, the first `recent_looked` were asked for.
+  AddedMarkers markers;  // added for the duration of the call
+  // The latest failed calls of this thread that the recorder still follows: serials of their records. After the first
+  // `recent_worked`, an operation succeeded. The program has queried the first `recent_looked`.
   std::uint32_t recent_errors, recent_worked, recent_looked;
   std::array<std::uint64_t, 16> recent;
 
-  // Issued ordinals at ENTER of a call that waits: what its success proves finished.
+  // The ordinals issued at ENTER of a call that waits. Its success proves that these have finished.
   std::uint32_t waited_stream;
   std::uint32_t waited_ordinal;
   std::array<std::uint32_t, wire::area::kStreams> waited_streams;
 
   OpenOperation interrupted;
   Turn interrupted_turn;
-  StackRange own_stack;  // once it was met on it
+  StackRange own_stack;  // once the thread was seen on it
   KnownStacks known_stacks;
   std::array<StreamCacheEntry, 256> streams;
   SiteCache sites;
   StackShapes shapes;
-  std::array<char, 512> said;  // by the driver, about the present call (driver_log.h)
+  std::array<char, 512> said;  // the driver's explanation of the current call (driver_log.h)
 };
 
 class Threads {
  public:
   void attach(AreaMap& area);
-  // The calling thread's state; null when kThreads threads are live already.
+  // The calling thread's state; null if kThreads threads are live already.
   ThreadState* acquire();
   void release(ThreadState& state);
-  // Whether a thread other than that of `own` (null: one without a state) is inside a call into the driver.
+  // Whether any thread other than that of `own` is in a driver call. `own` is null for a thread without a state.
   bool others_are_in_calls(const ThreadState* own);
-  // The thread that was the last to enter a call in which it may wait for the GPU, and is in it; null: there is none.
+  // The thread that entered its current call last, among those whose call may wait for the GPU; null if there is none.
   ThreadState* latest_in_wait();
 
  private:
@@ -99,17 +99,17 @@ class Threads {
 
   AreaMap* area_ = nullptr;
   Mutex mutex_;
-  std::size_t used_ = 0;                                   // entries ever used
+  std::size_t used_ = 0;                                   // entries used so far
   std::array<std::uint16_t, wire::area::kThreads> ended_;  // oldest first, a ring buffer
   std::size_t ended_first_ = 0, ended_count_ = 0;
   std::array<ThreadState, wire::area::kThreads> states_;
 };
 
-// Between ENTER and EXIT of a call into the driver.
+// Whether the thread is between ENTER and EXIT of a driver call.
 inline bool is_in_call(const ThreadState& thread) { return wire::load(thread.entry, wire::thread::kCallDomain) != 0; }
 
-// The slot for the thread's next record, its serial cleared; its old record is held if that operation is not finished.
-// Publish it with `publish`.
+// The slot for the thread's next record, with its serial cleared. If the old record's operation has not finished, that
+// record is kept elsewhere. Publish the slot with `publish`.
 class Streams;
 [[gnu::hot]] std::byte* next_record(ThreadState& state, Streams& streams);
 [[gnu::hot]] void publish(ThreadState& state, std::byte* record);

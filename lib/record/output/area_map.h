@@ -1,5 +1,5 @@
-// The process's area (wire/area.h) as the recorder writes it: a part of the launcher's arena, or a file in the
-// session folder where no arena can be reached.
+// The process's area (wire/area.h) as the recorder writes it: a part of the launcher's arena, or a file in the session
+// folder if it cannot reach an arena.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace cudadiag::record {
 
 class AreaMap {
  public:
-  // Maps and initialises an area. False: no memory could be mapped, and the process stays unrecorded. The reason
-  // has been left where possible.
+  // Maps and initialises an area. Returns false if no memory could be mapped; then the process is not recorded, and the
+  // reason is left if possible.
   bool open();
 
   std::byte* header() { return base_; }
@@ -30,16 +30,16 @@ class AreaMap {
   wire::area::State state() const;
   void set_exit_status(int status);
   void note_events_unseen();  // wire::area::kEventsUnseen
-  // False: no other process has recorded into this arena.
+  // Returns false if no other process has recorded into this arena.
   bool may_have_others() const;
-  // The second reading of both clocks.
+  // Takes the second reading of both clocks.
   void calibrate();
-  // Tells a waiting launcher that there is something new to read.
+  // Wakes a waiting launcher, since there is something new to read.
   void wake_launcher();
 
  private:
-  // The arena itself counts those that found none of its areas left: `beside` it a few may record to files, then it is
-  // `full`.
+  // The arena counts processes that found no free area. `beside`: this one is among the few that may record to a file.
+  // `full`: it is not.
   enum class Claim { made, out_of_reach, unmapped, beside, full };
   Claim claim_in_arena(Lack& lack);
   bool create_file(Lack& lack);
@@ -47,7 +47,7 @@ class AreaMap {
 
   static constexpr auto ranges_ = wire::area::layout();
   std::byte* base_ = nullptr;
-  std::byte* arena_ = nullptr;  // header page of the arena; null: a file
+  std::byte* arena_ = nullptr;  // header page of the arena; null if the area is a file
 };
 
 }  // namespace cudadiag::record

@@ -12,8 +12,8 @@
 
 namespace cudadiag::record {
 
-// A process that outlives its launcher keeps the name, and the number may be another process's by now. Opening that
-// one's terminal or device could do something.
+// A process that outlives its launcher still has the old path, and the number in it may now belong to another process.
+// Opening that process's terminal or device could have side effects.
 int open_arena(int access) {
   const char* path = getenv(wire::environment::kArena);
   if (path == nullptr) return -1;

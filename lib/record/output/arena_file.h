@@ -1,9 +1,9 @@
-// The launcher's arena (wire/arena.h) as a file, opened by the name in the environment.
+// The launcher's arena (wire/arena.h) as a file, opened by the path in the environment variable.
 #pragma once
 
 namespace cudadiag::record {
 
-// `access`: O_RDONLY or O_RDWR. -1: there is none, or none that can be reached.
+// `access` is O_RDONLY or O_RDWR. Returns -1 if there is no arena, or if it cannot be reached.
 int open_arena(int access);
 
 }  // namespace cudadiag::record

@@ -1,6 +1,6 @@
-// A fixed hash table from a 64-bit key to a small id: looked up without a lock, filled under its owner's lock,
-// never emptied. It takes no memory but its own, and a full table says so instead of growing. An id may have a stamp:
-// since when it holds.
+// A fixed hash table from a 64-bit key to a small id. Look-ups take no lock, insertions take the owner's lock, and
+// nothing is ever removed. It never grows: insertion into a full table fails. An id may have a stamp: the time from
+// which it is valid.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace cudadiag::record {
 
 struct StampedId {
-  std::uint32_t id, stamp;  // id 0: none
+  std::uint32_t id, stamp;  // id 0 means none
 };
 
 template <std::size_t Capacity>
@@ -20,7 +20,7 @@ class IdTable {
   static_assert((Capacity & (Capacity - 1)) == 0, "a power of two");
 
  public:
-  // 0: not there.
+  // Returns 0 if the key is missing.
   std::uint32_t find(std::uint64_t key) const { return find_stamped(key).id; }
   StampedId find_stamped(std::uint64_t key) const {
     for (std::size_t at = key & kMask, probes = 0; probes < kProbes; at = (at + 1) & kMask, ++probes) {
@@ -31,14 +31,15 @@ class IdTable {
     return {};
   }
 
-  // False: no place left near the key. Callers hold the owner's lock. Key 0 is not a key; one that is there gets the
-  // new value.
+  // Returns false if no place is left near the key. Callers hold the owner's lock. Key 0 is invalid. An existing key
+  // gets the new value.
   bool insert(std::uint64_t key, std::uint32_t id) { return put(key, {id, 0}); }
   bool put(std::uint64_t key, StampedId value) {
     for (std::size_t at = key & kMask, probes = 0; probes < kProbes; at = (at + 1) & kMask, ++probes) {
       const std::uint64_t seen = key_of(at).load(std::memory_order_relaxed);
       if (seen != 0 && seen != key) continue;
-      // Released like the key: a key that is there gets a new value, which a reader meets behind the old key.
+      // Both are released: if an existing key gets a new value, readers find it through the old
+      // key.
       value_of(at).store(std::bit_cast<std::uint64_t>(value), std::memory_order_release);
       key_of(at).store(key, std::memory_order_release);
       return true;
@@ -49,7 +50,7 @@ class IdTable {
  private:
   static constexpr std::size_t kMask = Capacity - 1;
   static constexpr std::size_t kProbes = 64;
-  // Plain memory, so that making the table touches none of its pages: they come zeroed from the kernel.
+  // Plain memory, so that construction touches none of the table's pages: the kernel provides them zeroed.
   struct Entry {
     std::uint64_t key, value;  // value: a StampedId
   };

@@ -1,5 +1,5 @@
-// Writes the intern heap (wire/intern.h): gives every name, module, code object, stack and site a number, once.
-// Lookups take no lock; a new entry takes one that only the recorder holds, never across a call out of it.
+// Writes the intern heap (wire/intern.h): gives every name, module, code object, stack and site one number. Look-ups
+// take no lock. New entries take a lock that only the recorder uses, never held during a call out of it.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ struct NativeFrame {
   std::uint64_t address;
 };
 
-// The identity of what is interned, as other runs have it too (wire/rerun/site_key.h), by id. Zeroed pages, as the tables'.
+// Keys of interned things, the same in other runs (wire/rerun/site_key.h), by id. In zeroed pages, like the tables.
 template <std::size_t N>
 class KeyTable {
  public:
@@ -60,13 +60,13 @@ struct GraphChange {
   std::uint32_t node, site;
 };
 
-// Memory that a node of a graph points to and that has been freed.
+// Freed memory that a graph node points to.
 struct StalePointer {
   std::uint32_t node, offset, flags;  // wire/intern.h
   std::uint64_t address, allocation;  // allocation: its serial
 };
 
-// Ids are 0 if the heap or a table is full; the area counts that.
+// All ids are 0 if the heap or a table is full. The area counts that.
 class Interner {
  public:
   void attach(AreaMap& area);
@@ -74,29 +74,29 @@ class Interner {
   std::uint32_t string(std::string_view text);
   std::uint32_t module(std::uint64_t key, const ModuleImage& image);
   std::uint32_t function(std::string_view mangled);
-  // wire/names/kernel_names.h, decided once per function.
+  // wire/names/kernel_names.h, evaluated once per function.
   bool checks_its_data(std::uint32_t function) const {
     return function < checking_functions_.size() && checking_functions_[function];
   }
   std::uint32_t code(std::uint64_t key, const CodeObject& code);
   std::uint32_t python_stack(std::uint64_t key, std::span<const PythonFrame> frames, bool truncated);
-  // By its frames, and from now on by `addresses`, the hash of its return addresses, which other modules' code may have
-  // once some are unloaded: the stamp says when.
+  // Found by its frames, and from now on also by `addresses`, the hash of its return addresses. After modules are
+  // unloaded, other code may have the same addresses. The stamp gives the time.
   std::uint32_t native_stack(std::uint64_t addresses, std::uint32_t stamp, std::span<const NativeFrame> frames,
                              bool truncated);
   std::uint32_t site(std::uint64_t key, std::uint32_t python, std::uint32_t native, std::uint32_t function,
                      wire::operation::Kind kind, std::uint16_t thread);
 
-  // A graph with these contents; one that is described already keeps its id. `nodes`: records of wire/intern.h.
+  // A graph with these contents. A graph described before keeps its id. `nodes`: records of wire/intern.h.
   std::uint32_t graph(std::uint32_t site, std::span<const std::byte> nodes, std::span<const GraphEdge> edges);
 
-  // The graph `before`, which is a described one, after these changes; one that is known already keeps its id.
+  // The graph `before`, already described, after these changes. A known result keeps its id.
   std::uint32_t changed_graph(std::uint32_t site, std::uint32_t before, std::span<const GraphChange> changes);
 
   // Parameters of a launch, laid out as wire/intern.h draws them.
   void arguments(std::uint16_t count, std::span<const std::byte> head, std::span<const std::byte> values);
   std::uint32_t node_type(std::string_view mangled);
-  // For the launch of a graph with this serial.
+  // For the graph launch with this serial.
   void stale_pointer(std::uint16_t thread, std::uint64_t serial, const StalePointer& stale);
 
   std::uint32_t find_module(std::uint64_t key) const { return modules_.find(key); }
@@ -104,7 +104,7 @@ class Interner {
   std::uint32_t find_python_stack(std::uint64_t key) const { return python_stacks_.find(key); }
   StampedId find_native_stack(std::uint64_t addresses) const { return native_addresses_.find_stamped(addresses); }
 
-  // From now on keys are kept. Call it before anything that needs a key is interned.
+  // From now on, keys are kept. Call it before interning anything that needs a key.
   void keep_keys() { keeps_keys_ = true; }
   wire::site_key::Key function_key(std::uint32_t function) const { return function_keys_.of(function); }
   wire::site_key::Key site_key(wire::operation::Kind kind, std::uint32_t python, std::uint32_t native,
@@ -112,28 +112,28 @@ class Interner {
     return wire::site_key::of_site(kind, python_keys_.of(python), native_keys_.of(native), function_keys_.of(function));
   }
 
-  // Each text once: contexts that come and go repeat it.
+  // Each text is written once: contexts that come and go would repeat it.
   void note(std::string_view code, std::string_view text);
   void property(std::string_view key, std::string_view value);
 
  private:
-  // For all graphs together, so that they leave room for stacks and names.
+  // Limits for all graphs together, so that stacks and names still find room.
   static constexpr std::size_t kGraphBytes = 12u << 20, kChangeBytes = 1u << 20;
   static constexpr std::uint32_t kMostStalePointers = 256;
 
-  // An entry of the heap: its payload is in two pieces, of which the second may be empty.
+  // An entry of the heap. Its payload has two parts; the second may be empty.
   struct Entry {
     wire::intern::Tag tag;
     std::uint16_t count;
     std::span<const std::byte> first, second{};
   };
-  // Its id, or 0. Callers hold the lock.
+  // Returns its id, or 0. Callers hold the lock.
   std::uint32_t append(const Entry& entry);
   template <std::size_t N>
   std::uint32_t add(IdTable<N>& table, std::uint64_t key, const Entry& entry) {
     return add(table, key, entry, [](std::uint32_t) {});
   }
-  // `describe(id)` is called for a new entry before others can find it.
+  // Calls `describe(id)` for a new entry before other threads can find it.
   template <std::size_t N, typename Describe>
   std::uint32_t add(IdTable<N>& table, std::uint64_t key, const Entry& entry, Describe describe);
 
@@ -145,7 +145,7 @@ class Interner {
   IdTable<32768> strings_;
   IdTable<4096> modules_;
   IdTable<16384> functions_;
-  std::array<bool, 8192> checking_functions_;  // by id; zeroed pages, as the tables'
+  std::array<bool, 8192> checking_functions_;  // by id; in zeroed pages, like the tables
   IdTable<32768> codes_;
   IdTable<131072> python_stacks_;
   IdTable<131072> native_stacks_;     // by their frames

@@ -28,7 +28,7 @@ void ModuleImages::give_up(const char* why) {
 void ModuleImages::save(std::span<const std::byte> image) {
   if (folder_[0] == '\0' || image.empty()) return;
   const Uncancelled uncancelled;
-  // A file that outgrows its limit would end the target with SIGXFSZ.
+  // A write past a file size limit would end the target with SIGXFSZ.
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < image.size()) {
     return give_up(
@@ -38,7 +38,7 @@ void ModuleImages::save(std::span<const std::byte> image) {
   const std::uint64_t hash = wire::hash_bytes(reinterpret_cast<const char*>(image.data()), image.size());
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%.*s/%016llx.cubin", PATH_MAX - 64, folder_, static_cast<unsigned long long>(hash));
-  // An image that exists already takes nothing from the budget.
+  // An image that exists already costs nothing from the budget.
   if (access(path, F_OK) == 0) return;
   if (bytes_.fetch_add(image.size()) + image.size() > kMostBytes) {
     bytes_.fetch_sub(image.size());
@@ -62,7 +62,7 @@ bool ModuleImages::keep(std::span<const std::byte> image, std::uint64_t hash, co
     done += static_cast<std::size_t>(written);
   }
   close(file);
-  // Whole or not at all: a concurrent reader sees only finished files.
+  // All or nothing: a concurrent reader sees only complete files.
   if (done == image.size() && rename(draft, path) == 0) return true;
   unlink(draft);
   return false;

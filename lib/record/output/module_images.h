@@ -1,5 +1,6 @@
-// Writes the device code that the driver loads to files of the session, so that the memory accesses of kernels can be
-// read from it: only if races are looked for. Each image once, by the hash of its bytes, within a budget.
+// Writes the device code that the driver loads to files of the session, for reading the kernels' memory
+// accesses. Used only if cudadiag looks for races. Writes each image once, by the hash of its bytes, within a
+// budget.
 #pragma once
 
 #include <atomic>
@@ -16,7 +17,7 @@ class ModuleImages {
  public:
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 
-  // `folder`: of the pass; null or empty: nothing is written.
+  // `folder` is that of the pass. If it is null or empty, nothing is written.
   void attach(Interner& interner, const char* folder);
   void save(std::span<const std::byte> image);
 

@@ -1,4 +1,4 @@
-// The program's other processes: which ones are still at work when one ends badly. Their parent then ends them, and no
+// The program's other processes: which ones are still running when one ends badly. Their parent then ends them, and no
 // recorder sees how.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace cudadiag::record {
 
-// Pids of those that record in the same arena and live, in decimal with spaces between, as many as fit; in `text`.
-// Empty also if the arena cannot be reached. May be asked while the process ends, of any thread.
+// Writes the pids of the live processes that record in the same arena to `text`, in decimal with spaces between, as
+// many as fit. Returns an empty text if the arena cannot be reached. Any thread may call it while the process ends.
 std::string_view others_at_work(std::span<char> text);
 
 }  // namespace cudadiag::record

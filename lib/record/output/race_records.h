@@ -1,4 +1,4 @@
-// Writes what wire/race_record.h describes, if races are looked for; otherwise it costs one test.
+// Writes the records of wire/race_record.h if cudadiag looks for races. Otherwise it costs one test.
 #pragma once
 
 #include <cupti.h>
@@ -19,19 +19,19 @@ namespace cudadiag::record {
 
 class RaceRecords {
  public:
-  // `host_writes`: whether the sources of copies are watched too.
+  // `host_writes`: whether to watch the sources of copies too.
   void attach(const DriverApi& driver, ParameterLayouts& layouts, Streams& streams, bool host_writes);
 
-  // ENTER, before the operation's own record.
+  // ENTER, before the operation's own record is written.
   void before_kernel(ThreadState& thread, const Call& call, std::uint32_t function);
   void before_rows(ThreadState& thread, const Call& call);
   struct Copy {
     std::uint32_t id;
     const void* parameters;
     const Call& call;
-    bool waits;  // the call is one that may wait for the GPU
+    bool waits;  // the call may wait for the GPU
   };
-  // The copies of a batch, and whether the source is watched (memory/copy_sources.h).
+  // Records the parts of a batch, and whether the source is watched (memory/copy_sources.h).
   void before_copy(ThreadState& thread, const Copy& copy);
   void before_host_function() { sources_.hold_no_more(); }
   // ENTER and EXIT of a call that does more than issue an operation.
@@ -43,7 +43,7 @@ class RaceRecords {
     }
     note_changes(thread);
   }
-  // The same call of a thread without a ring, whose end is not seen.
+  // The same for a call of a thread without a ring. Its end is not seen.
   void call_begins_unrecorded() { sources_.end(); }
   void context_ends();
   // `thread` may be null.
@@ -60,14 +60,14 @@ class RaceRecords {
   void returned(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
   void memory(ThreadState& thread, std::uint32_t id, const MemoryCall& call, std::uint32_t stream,
               std::uint32_t context, std::uint32_t site);
-  // EXIT of a call that made it; `parameters` as CUPTI gives them.
+  // EXIT of a call that made memory. `parameters` is the structure that CUPTI passes.
   void memory_made(std::uint32_t id, const void* parameters, const MemoryCall& call) {
     sources_.pinned().made(id, parameters, call.address, call.bytes);
   }
   // Records the parts of an executable graph, or that it no longer exists.
   void graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs);
   void graph_changed(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, 0); }
-  // Its handle may be another graph's by the time the call returns.
+  // The handle may belong to another graph when the call returns.
   void graph_gone(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, wire::race::kGone); }
 
  private:

@@ -1,10 +1,10 @@
-// Loaded into each process of a `run --once` by LD_PRELOAD: the driver must not be asked to load the recorder there,
-// since with an injection library it writes no GPU core dumps. All that this library does is to wait until the process
-// has libcuda; it then loads the recorder, which redirects the driver's functions to itself.
+// Loaded into each process of a `run --once` by LD_PRELOAD. The driver must not load the recorder there: with an
+// injection library, it writes no GPU core dumps. This library only waits until the process has libcuda. It then loads
+// the recorder, which redirects the driver's functions to itself.
 //
-// libcuda comes by a call of dlopen, its own or that of a library that needs it, or with the program. This dlopen
-// passes everything on by a jump, so that the caller remains the caller: the dynamic linker looks for a library where
-// the caller's own RUNPATH says.
+// libcuda is loaded with the program, or by a call of dlopen for itself or for a library that needs it. This dlopen
+// passes everything on with a jump, so that the caller remains the caller. The dynamic linker searches the caller's own
+// RUNPATH for libraries.
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ constexpr const char* kRecorder = "libcudadiag_record.so";
 Open g_open;
 bool g_looking, g_done;
 
-// The path of the recorder, beside this library. False: it is too long.
+// Finds the path of the recorder, next to this library. Returns false if the path is too long.
 bool find_recorder(char* path, size_t size) {
   Dl_info own{};
   if (dladdr(reinterpret_cast<void*>(&find_recorder), &own) == 0 || own.dli_fname == nullptr) return false;

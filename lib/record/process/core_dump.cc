@@ -10,7 +10,7 @@
 
 namespace cudadiag::record {
 
-// Within the process, by the driver's interface: an environment variable would arm its children too.
+// Armed through the driver's interface: an environment variable would also arm the program's children.
 void arm_core_dump(const DriverApi& driver, Interner& interner, const char* folder) {
   char file[PATH_MAX];
   const int written =
@@ -23,7 +23,7 @@ void arm_core_dump(const DriverApi& driver, Interner& interner, const char* fold
     interner.note("core-dump-off", "the driver cannot be asked for GPU core dumps (CUDA 12.1 and later can)");
     return;
   }
-  // With the constant banks the driver was seen to begin a dump and not to finish it.
+  // With the constant banks, the driver began a dump in tests and never finished it.
   int left_out = CU_COREDUMP_SKIP_NONRELOCATED_ELF_IMAGES | CU_COREDUMP_SKIP_GLOBAL_MEMORY |
                  CU_COREDUMP_SKIP_SHARED_MEMORY | CU_COREDUMP_SKIP_LOCAL_MEMORY | CU_COREDUMP_SKIP_CONSTBANK_MEMORY;
   bool yes = true;

@@ -1,4 +1,4 @@
-// Asks the driver to write a GPU core dump of this process when a kernel fails (wire/names/core_dump.h).
+// Makes the driver write a GPU core dump of this process when a kernel fails (wire/names/core_dump.h).
 #pragma once
 
 #include "record/cupti/driver_api.h"
@@ -6,7 +6,7 @@
 
 namespace cudadiag::record {
 
-// `folder`: of the pass; null: none. Leaves a note if there will be no dump, else a property.
+// `folder` is that of the pass, or null. Leaves a property, or a note if there will be no dump.
 void arm_core_dump(const DriverApi& driver, Interner& interner, const char* folder);
 
 }  // namespace cudadiag::record

@@ -13,24 +13,25 @@
 #include "record/this_thread.h"
 #include "record/uncancelled.h"
 
-// A function of the C++ ABI. With null it runs the handlers of atexit() and the static destructors that have not begun
-// yet, the newest first.
+// A function of the C++ ABI. With null, it runs the handlers of atexit() and the static destructors that have not begun
+// yet, newest first.
 extern "C" void __cxa_finalize(void* library);
 
 namespace cudadiag::record {
 
 namespace {
 
-// A handler may wait for a thread that has called exit() itself: then that one takes part, as it would without us.
+// A handler may wait for a thread that has itself called exit(). That thread then takes part, as
+// usual.
 constexpr std::uint64_t kPatience = 1'000'000'000;  // ns
-// In libc's list. Each thread takes one, and puts one back once it has libc's lock again: threads that wait for the
-// lock meanwhile take others.
+// In libc's list. Each thread takes one copy, and puts one back once it has libc's lock again. Threads that wait for
+// the lock meanwhile take others.
 constexpr int kCopies = 64;
 
 void (*g_first)(int status);
 std::atomic<bool> g_begun;
 std::atomic<int> g_running;   // threads inside handlers
-std::atomic<bool> g_leaving;  // one thread has gone back to libc, which frees its blocks and ends the process
+std::atomic<bool> g_leaving;  // one thread has returned to libc, which frees its blocks and ends the process
 thread_local bool t_running;
 
 void wait_for_first() {
@@ -43,19 +44,19 @@ void wait_for_first() {
 }
 
 [[noreturn]] void wait_for_end() {
-  t_running = false;  // a signal's handler may call exit()
+  t_running = false;  // a signal handler may call exit()
   const Uncancelled uncancelled;
   for (;;) pause();
 }
 
 void run_handlers(int status, void*) {
-  if (!is_own_process()) return;                // what follows is the parent's
+  if (!is_own_process()) return;                // the other handlers belong to the parent
   if (t_running) return g_leaving.store(true);  // a handler calls exit()
   on_exit(run_handlers, nullptr);
   if (g_begun.exchange(true)) {
     wait_for_first();
   } else {
-    t_running = true;  // before a signal's handler can call exit()
+    t_running = true;  // before a signal handler can call exit()
     g_first(status);
   }
   if (g_leaving.load()) wait_for_end();
@@ -64,14 +65,14 @@ void run_handlers(int status, void*) {
   __cxa_finalize(nullptr);
   if (g_leaving.exchange(true)) wait_for_end();
   if (g_running.load() == 1) return;
-  // Other threads are still inside handlers: their blocks must stay.
+  // Other threads are still inside handlers, so their blocks must stay.
   fflush(nullptr);
   _exit(status);
 }
 
 void run_first(int status, void*) { g_first(status); }
 
-// 2.41 and later let one thread through.
+// glibc 2.41 and later let only one thread through.
 bool libc_frees_too_early() {
   constexpr char kTwo[] = "glibc 2.";
   char version[32] = "";

@@ -27,8 +27,8 @@ void ExitProbe::attach(AreaMap& area, Interner& interner, const DriverApi& drive
   threads_ = &threads;
 }
 
-// For contexts that end, as `ends(handle, device)` says: waits for their unfinished work, but not for long, and only
-// while `may_wait()`.
+// For contexts that are about to end, according to `ends(handle, device)`: waits for their unfinished work, but not for
+// long, and only while `may_wait()` returns true.
 template <typename Ends, typename MayWait>
 void ExitProbe::find_faults(Ends ends, MayWait may_wait) {
   constexpr std::uint64_t kPatience = 500'000'000;  // ns
@@ -42,7 +42,7 @@ void ExitProbe::find_faults(Ends ends, MayWait may_wait) {
         wire::load(area_->region(area::Region::streams) + index * area::kStreamSize, wire::stream::kContext);
     const std::uint32_t device =
         wire::load(area_->region(area::Region::contexts) + at * area::kContextSize, wire::context::kDevice);
-    // Another thread's default stream cannot be named from here.
+    // This thread has no handle for another thread's default stream.
     if ((flags & wire::stream::kPerThread) != 0 || failures_->frozen() || !ends(context, device)) return;
     if (driver_->ctx_push_current(context) != CUDA_SUCCESS) return;
     CUresult result;
@@ -68,8 +68,8 @@ void ExitProbe::at_exit(int status, ExitingThread thread) {
   area_->set_exit_status(status);
   if (!recording) return;
   if (thread.may_ask_driver) {
-    // Threads that are at work now would come back from their calls while the destructors run, and crash in a runtime
-    // that is gone. Without us the program has ended by then.
+    // Threads inside driver calls now would return from them while the destructors run, and crash in a runtime that no
+    // longer exists. Without cudadiag, the program has ended by then.
     const auto others_rest = [this] { return !threads_->others_are_in_calls(t_this.state); };
     find_faults([](CUcontext, std::uint32_t) { return true; }, others_rest);
   }

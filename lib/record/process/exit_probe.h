@@ -1,5 +1,5 @@
-// Looks for a fault that no call of the program has asked about, at the exit of the process and before a context ends:
-// no return code tells of it. Waits for unfinished work, but not for long.
+// Looks for a fault that no call of the program has reported, at process exit and before a context ends. No return code
+// shows such a fault. Waits for unfinished work, but not for long.
 #pragma once
 
 #include <cupti.h>
@@ -15,9 +15,9 @@
 
 namespace cudadiag::record {
 
-// The thread that calls exit(). It may have been interrupted inside the recorder, or inside the driver.
+// The thread that calls exit(). It may have been interrupted inside the recorder or the driver.
 struct ExitingThread {
-  bool may_lock;  // the recorder
+  bool may_lock;  // the recorder's locks
   bool may_ask_driver;
 };
 
@@ -26,7 +26,7 @@ class ExitProbe {
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, Streams& streams, Failures& failures,
               Threads& threads);
 
-  // `status`: that the program gave to exit().
+  // `status` is what the program passed to exit().
   void at_exit(int status, ExitingThread thread);
   void before_context_ends(std::uint32_t id, const CUpti_CallbackData& data);
   void before_device_reset();

@@ -1,7 +1,7 @@
-// Forks of a process that has used CUDA: the driver refuses every call of the child with code 3.
+// Forks of a process that has used CUDA. In the child, the driver refuses every call with code 3.
 //
-// The parent notes where it forks. The child cannot use the parent's recorder, because other threads may have held its
-// locks. The first call that is refused there makes a recorder of the child's own, which records refused calls alone.
+// The parent records where it forks. The child cannot use the parent's recorder, because other threads may have held
+// its locks. The first refused call in the child makes a new recorder, which records only refused calls.
 #pragma once
 
 #include <cupti.h>
@@ -19,13 +19,13 @@ constexpr std::uint32_t kRefused = 3;
 
 struct Origin {
   const Recorder* parent = nullptr;
-  std::uint32_t pid = 0;   // the parent's
-  std::uint32_t site = 0;  // where it forked, in its own area; 0: not known
+  std::uint32_t pid = 0;   // of the parent
+  std::uint32_t site = 0;  // where the parent forked, in the parent's area; 0 if unknown
 };
 
-// In the child, on the only thread that it has. `Origin::parent` is read, never locked or changed.
+// Called in the child, on its only thread. Reads `Origin::parent`, but never locks or changes it.
 void begin_child(const Origin& origin);
-// A callback in a process without a recorder. Does nothing outside of such a child.
+// A callback in a process without a recorder. Does nothing unless the process is such a child.
 void see(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data, std::uintptr_t frame);
 
 }  // namespace forks

@@ -7,7 +7,7 @@ namespace cudadiag::record {
 
 namespace {
 
-// In effect unless empty or 0.
+// The variable is in effect unless it is empty or 0.
 const char* value_in_effect() {
   const char* value = getenv(LaunchBlocking::kVariable);
   return value == nullptr || *value == '\0' || strcmp(value, "0") == 0 ? nullptr : value;

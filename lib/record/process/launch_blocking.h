@@ -1,5 +1,5 @@
-// Whether CUDA_LAUNCH_BLOCKING can be in effect. Whether the driver reads it when it starts or with a context is not
-// documented, so what a context finds may count.
+// Whether CUDA_LAUNCH_BLOCKING may be in effect. Nobody documents whether the driver reads it when it starts or when it
+// makes a context. A value present at that moment may count.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@ class LaunchBlocking {
   static constexpr const char* kVariable = "CUDA_LAUNCH_BLOCKING";
 
   void context_made();
-  // At the failure, not before: a program that sets it late has done so by then. The environment may change under
-  // getenv() in another thread, so it is asked this once.
+  // Called at the failure, not before: a program that sets the variable late has done so by then. Another thread may
+  // change the environment during getenv(), so this is the only call.
   void note_if_set_late(Interner& interner) const;
 
  private:

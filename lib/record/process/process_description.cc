@@ -14,7 +14,7 @@ namespace cudadiag::record {
 
 namespace {
 
-// NUL-separated, as the kernel gives it; cut if it does not fit.
+// NUL-separated, as the kernel returns it; truncated if it does not fit.
 std::string_view read_file(const char* path, std::span<char> buffer) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};
@@ -51,7 +51,7 @@ void describe_process(Interner& interner) {
       break;
     }
   }
-  // Variables that change how CUDA behaves, as they are when CUDA starts.
+  // Variables that change CUDA's behaviour, with their values when CUDA starts.
   for (const char* variable : {"CUDA_VISIBLE_DEVICES", LaunchBlocking::kVariable}) {
     const char* value = getenv(variable);
     if (value == nullptr) continue;

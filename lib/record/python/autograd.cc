@@ -12,8 +12,8 @@ namespace {
 
 namespace operation = wire::operation;
 
-// Where torch::autograd::Node keeps what is read here (torch/csrc/autograd/function.h): after its virtual table and its
-// std::enable_shared_from_this, whose pointers to the node itself and to its count are what proves the layout.
+// The offsets of the fields of torch::autograd::Node that are read here (torch/csrc/autograd/function.h). They follow
+// its virtual table and its std::enable_shared_from_this, whose pointers to the node and to its count prove the layout.
 constexpr std::size_t kSelf = 8, kSelfCount = 16, kSequenceNumber = 24, kHasParent = 40, kThread = 48;
 constexpr std::size_t kUseCount = 8;  // in libstdc++'s control block of a shared pointer
 
@@ -27,7 +27,8 @@ std::uint8_t thread_number(std::uint64_t number) {
   return number < operation::kManyThreads ? static_cast<std::uint8_t>(number) : operation::kManyThreads;
 }
 
-// The running node is held by the thread's own variable, so ours is never the last reference. Should it be, it leaks.
+// The thread's own variable also refers to the running node, so this is never the last reference. If it were: a
+// leak.
 void release(std::byte* control_block) {
   auto* count = reinterpret_cast<int*>(control_block + kUseCount);
   if (__atomic_load_n(count, __ATOMIC_RELAXED) > 1) __atomic_fetch_sub(count, 1, __ATOMIC_ACQ_REL);
@@ -91,8 +92,8 @@ std::uint16_t Autograd::type_of(const std::byte* node) {
   const auto key = reinterpret_cast<std::uint64_t>(table);
   std::uint32_t id = types_.find(key);
   if (id == 0) {
-    // Before a class's virtual functions lies its std::type_info, in that its name; '*' marks one of this library
-    // alone.
+    // In front of a class's virtual functions is its std::type_info, which contains its name. '*' marks a name local to
+    // this library.
     const auto* type = read_field<const std::byte*>(table, -8);
     if (type == nullptr) return 0;
     const char* name = read_field<const char*>(type, 8);

@@ -1,9 +1,9 @@
-// The state of PyTorch's autograd at a launch: how many nodes the thread has made, and which node it is running
-// backwards (wire/operation.h says what follows from it). Autograd's threads have no Python frames, so nothing else
-// leads from a backward kernel to the line that caused it.
+// The state of PyTorch's autograd at a launch: how many nodes the thread has made, and which node it runs backwards
+// (wire/operation.h says how to use that). Autograd's threads have no Python frames. Nothing else leads from a backward
+// kernel to the line that caused it.
 //
-// No Python and no GIL: exported C++ functions of libtorch_cpu.so, which read thread-local variables. Anything
-// unexpected switches this off with a note.
+// It uses neither Python nor the GIL, but exported C++ functions of libtorch_cpu.so that read thread-local variables.
+// Anything unexpected switches it off with a note.
 #pragma once
 
 #include <atomic>
@@ -26,10 +26,10 @@ class Autograd {
     interner_ = &interner;
     look();
   }
-  // PyTorch may come after CUDA, and then loads its own code into the GPU. Checks at ever fewer of these occasions:
-  // each check reads a file.
+  // PyTorch may be loaded after CUDA, and then loads its own code into the GPU. Checks at fewer and fewer of these
+  // occasions, since each check reads a file.
   void look_again();
-  // For the calling thread, whose number it stores. All zero without PyTorch.
+  // For the calling thread. Stores the thread's PyTorch number. Returns all zeros without PyTorch.
   [[gnu::hot]] Origin current(ThreadState& thread);
 
  private:
@@ -40,15 +40,15 @@ class Autograd {
 
   enum class State : std::uint8_t { unknown, looking, ready, off };
   IdTable<4096> types_;  // by address of the virtual table
-  Mutex mutex_;          // of these
-  // Read by every operation: last, beside the recorder's own such members.
+  Mutex mutex_;          // guards `types_`
+  // Every operation reads these members, so they come last, next to such members of the recorder.
   std::atomic<State> state_ = State::unknown;
   std::atomic<std::uint32_t> occasions_;
   Interner* interner_ = nullptr;
   std::uint64_t (*peek_)() = nullptr;
   std::uint64_t (*own_thread_)() = nullptr;
-  int (*graph_task_)() = nullptr;                  // null: this PyTorch does not export it
-  void* (*current_node_)(void* result) = nullptr;  // returns a std::shared_ptr<Node>, so in memory of the caller's
+  int (*graph_task_)() = nullptr;                  // null if this PyTorch does not export it
+  void* (*current_node_)(void* result) = nullptr;  // returns a std::shared_ptr<Node>, so the caller provides its memory
 };
 
 }  // namespace cudadiag::record

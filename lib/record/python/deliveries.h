@@ -1,5 +1,5 @@
-// The output of the Python hook, as lines of a file beside the process's area (wire/rerun/delivery.h). Written line by line
-// with write(2), so that it survives the process.
+// The output of the Python hook, as lines of a file next to the process's area (wire/rerun/delivery.h). Each line is
+// written with write(2), so that it survives the process.
 #pragma once
 
 #include <atomic>
@@ -11,9 +11,9 @@ namespace cudadiag::record {
 
 class Deliveries {
  public:
-  // False: the line was not kept. From any thread.
+  // Returns false if the line was not kept. Any thread may call it.
   bool add(std::string_view text);
-  // The latest ones only, in a file of their own.
+  // Keeps only the latest lines, in a separate file.
   bool add_watched(std::string_view text);
 
  private:

@@ -1,4 +1,4 @@
-// Fields of structures that are the target's: no type of ours is theirs, so they are read by their offsets in bytes.
+// Fields of structures that belong to the target. The recorder has no type for them, so it reads them by byte offset.
 #pragma once
 
 #include <cstddef>

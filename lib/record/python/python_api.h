@@ -1,5 +1,5 @@
-// The little of CPython's C API that the hook needs, found in the process. All of it belongs to the stable ABI, so no
-// header of Python's is needed.
+// The few functions of CPython's C API that the hook needs, found in the process. They all belong to the stable ABI, so
+// no Python header is needed.
 #pragma once
 
 #include <sys/types.h>
@@ -18,12 +18,12 @@ inline constexpr int kPythonNoArguments = 4, kPythonOneArgument = 8;  // METH_NO
 inline constexpr int kPythonFileInput = 257;                          // Py_file_input
 
 struct PythonApi {
-  // False: there is no interpreter in the process, or not all of this.
+  // Returns false if the process has no interpreter, or if a function is missing.
   bool load();
 
   int (*is_initialized)() = nullptr;
   int (*add_pending_call)(int (*)(void*), void*) = nullptr;  // needs no GIL
-  // All of these need it.
+  // All of the following need the GIL.
   PyObject* (*add_module)(const char*) = nullptr;  // PyImport_AddModule: a borrowed reference
   PyObject* (*compile)(const char* source, const char* file, int start) = nullptr;
   PyObject* (*run)(PyObject* code, PyObject* globals, PyObject* locals) = nullptr;

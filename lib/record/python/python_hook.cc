@@ -16,7 +16,7 @@ namespace cudadiag::record {
 
 namespace {
 
-// One a process, as the interpreter's functions have no room for more. Set before the interpreter is asked.
+// One per process, as the interpreter's functions take no further argument. Set before the interpreter is called.
 PythonHook* g_hook;
 Deliveries g_deliveries;
 
@@ -28,7 +28,7 @@ std::string_view view(const PythonApi& python, PyObject* text) {
 
 }  // namespace
 
-// Functions that the package can call. An invalid value counts as none: these never raise.
+// Functions that the package can call. An invalid value counts as none: these functions never raise.
 struct HookFunctions {
   static PyObject* answer(bool yes) { return g_hook->python_.new_bool(yes); }
   static bool truth(PyObject* value) { return g_hook->python_.is_true(value) == 1; }
@@ -77,7 +77,7 @@ void PythonHook::ask(Interner& interner, const Window& window, const Failures& f
   if (!asked_) interner.note("python-hook-off", "no values were taken: the interpreter takes no pending calls");
 }
 
-// With the GIL, on the main thread, between two instructions of the target.
+// Runs with the GIL, on the main thread, between two instructions of the target.
 int PythonHook::run_pending(void*) { return is_own_process() && !g_hook->run() ? -1 : 0; }
 
 bool PythonHook::run() {
@@ -88,7 +88,7 @@ bool PythonHook::run() {
                      python_.set_item(names, "sources", sources) == 0 &&
                      python_.set_item(names, "__builtins__", builtins) == 0;
   const bool done = (ready && run_loader(names)) || note_error();
-  // Functions that the package has set up keep its modules alive.
+  // Functions that the package has installed keep its modules alive.
   for (PyObject* object : {names, given, sources}) {
     if (object != nullptr) python_.drop(object);
   }
@@ -96,11 +96,12 @@ bool PythonHook::run() {
   return done;
 }
 
-// False: an exception is set.
+// Returns false if an exception is set.
 bool PythonHook::run_loader(PyObject* names) {
   PyObject* code = python_.compile(python::hook_loader(), "<cudadiag>", kPythonFileInput);
   if (code == nullptr) return false;
-  // The loader gives it to all code objects of the package. Kept, so that no other string can take its place.
+  // The loader gives this name to all code objects of the package. Kept alive, so that no other string gets its
+  // address.
   PyObject* file = python_.attribute(code, "co_filename");
   file_.store(file);
   PyObject* result = file == nullptr ? nullptr : python_.run(code, names, names);
@@ -146,7 +147,7 @@ bool PythonHook::add_text(PyObject* names, const char* name, const char* value) 
   return true;
 }
 
-// Whether code ran that is neither the hook's own nor the interpreter's: a handler of a signal that came meanwhile.
+// Whether code ran that belongs neither to the hook nor to the interpreter: a handler of a signal that came meanwhile.
 bool PythonHook::comes_from_target(PyObject* traceback) {
   PyObject *file = traceback, *next = nullptr;
   for (const char* name : {"tb_frame", "f_code", "co_filename"}) {
@@ -154,7 +155,7 @@ bool PythonHook::comes_from_target(PyObject* traceback) {
     if (file != nullptr && file != traceback) python_.drop(file);
     file = object;
   }
-  if (file == nullptr) return python_.clear_error(), false;  // None: its end
+  if (file == nullptr) return python_.clear_error(), false;  // None: the end of the traceback
   const bool is_foreign = !is_own_file(file) && !view(python_, file).starts_with("<frozen ");
   python_.drop(file);
   if (!is_foreign) next = python_.attribute(traceback, "tb_next");

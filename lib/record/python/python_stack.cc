@@ -61,7 +61,7 @@ inline Text text_of(const std::byte* string, const PythonLayout& layout) {
           read_field<std::size_t>(string, kStringLength), state >> 2 & 7, is_compact, is_ascii};
 }
 
-// The text of a compact string, as UTF-8. Strings of other shapes (none that code objects hold) give nothing.
+// The text of a compact string, as UTF-8. Returns an empty text for other strings, which code objects never contain.
 std::string_view read_string(const std::byte* string, const PythonLayout& layout, std::span<char> buffer) {
   const auto [data, length, kind, is_compact, is_ascii] = text_of(string, layout);
   if (!is_compact || (kind != 1 && kind != 2 && kind != 4)) return {};
@@ -70,7 +70,7 @@ std::string_view read_string(const std::byte* string, const PythonLayout& layout
     const std::uint32_t point = kind == 1   ? read_field<std::uint8_t>(data, i)
                                 : kind == 2 ? read_field<std::uint16_t>(data, i * 2)
                                             : read_field<std::uint32_t>(data, i * 4);
-    // A byte of a path that is no UTF-8 is kept so (surrogateescape).
+    // A byte of a path that is not UTF-8 is stored in this way (surrogateescape).
     if (point >= 0xdc80 && point <= 0xdcff) {
       buffer[used++] = static_cast<char>(point & 0xff);
     } else {
@@ -80,7 +80,7 @@ std::string_view read_string(const std::byte* string, const PythonLayout& layout
   return {buffer.data(), used};
 }
 
-// The last eight bytes, the last one lowest, where a sum makes most of it. For a shorter text, with the bytes before it
+// The last eight bytes, the last one lowest, where the sum weighs it most. A shorter text includes the bytes before it
 // in its object.
 std::uint64_t tail(const std::byte* data, std::size_t size) {
   return __builtin_bswap64(read_field<std::uint64_t>(data, static_cast<std::ptrdiff_t>(size) - 8));
@@ -91,13 +91,13 @@ std::uint64_t tail(const std::byte* data, std::size_t size) {
   return tail(text.data, text.is_ascii ? text.length : text.length * text.kind);
 }
 
-// A code object's memory may come back as another one, its line table and the names of its file and function as well,
-// all at the same addresses: equal addresses then prove little.
+// A code object's memory may be reused for another one, and so may its line table and the names of its file and
+// function, all at the same addresses. Equal addresses therefore prove little.
 [[gnu::always_inline]] inline std::uint64_t identity(const std::byte* code, const PythonLayout& layout) {
   if (layout.code_version >= 0) return read_field<std::uint32_t>(code, layout.code_version);
   const std::byte* table = pointer(code, layout.code_line_table);
   const auto size = read_field<std::size_t>(table, kBytesSize);
-  // The hash of a table that was compiled here (3.10, 3.11), else -1.
+  // The hash of a table that was compiled in this process (3.10, 3.11), else -1.
   return wire::sum_of(
       read_field<std::uint64_t>(table, kBytesHash), tail(table + kBytesData, size),
       tail(table + kBytesData, size < 8 ? size : 8), read_field<std::uint32_t>(code, layout.code_first_line),
@@ -166,7 +166,7 @@ void PythonStacks::adopt(const PythonStacks& parent, Interner& interner, const P
   trust_.store(parent.trust_.load());
 }
 
-// Other threads may be in the middle of a walk: nothing that it uses changes.
+// Other threads may be in the middle of a walk, so nothing that a walk uses may change.
 void PythonStacks::give_up(const char* why) {
   trust_.store(Trust::none, std::memory_order_relaxed);
   interner_->note("python-stacks-off", why);
@@ -231,7 +231,7 @@ const std::byte* PythonStacks::innermost(const std::byte* thread) const {
 
 template <typename Visit>
 bool PythonStacks::walk(const std::byte* frame, Walk& found, Visit visit) const {
-  // Each layout's offsets as constants.
+  // Instantiates the walk for each layout, so that offsets are constants.
   bool walked = false;
   const auto walk_by_each = [&]<std::size_t... i>(std::index_sequence<i...>) {
     static_cast<void>(((layout_ == &kPythonLayouts[i] && (walked = walk_by<i>(frame, found, visit), true)) || ...));
@@ -272,7 +272,7 @@ std::uint32_t PythonStacks::intern(const Walk& walk, const Frames& found) {
   std::array<PythonFrame, kFrames> frames;
   for (std::size_t i = 0; i < walk.frames; ++i) {
     const std::byte* code = found.codes[i];
-    // The self-check: an unexpected layout shows as something that is not a code object.
+    // The self-check: with an unexpected layout, this is not a code object.
     if (!looks_like_code(code)) {
       give_up(kOtherLayout);
       return 0;
@@ -306,7 +306,7 @@ std::uint32_t PythonStacks::intern_code(const std::byte* code) {
                        {reinterpret_cast<const char*>(table + kBytesData), read_field<std::size_t>(table, kBytesSize)},
                        first_line,
                        static_cast<std::uint32_t>(layout_->minor)};
-  // The entry's count is 16 bits; a longer table belongs to generated code of thousands of lines.
+  // The entry's count has 16 bits. A longer table belongs to generated code of thousands of lines.
   object.line_table = object.line_table.substr(0, wire::intern::kLongestLineTable);
   std::uint64_t key = mix(hash_bytes(object.file.data(), object.file.size()), first_line);
   key = mix(key, hash_bytes(object.qualified_name.data(), object.qualified_name.size()));

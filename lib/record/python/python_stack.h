@@ -1,11 +1,11 @@
 // The Python stack of the calling thread as an intern id, read from memory without the GIL.
 //
-// This is sound because the walk reads the calling thread's own frames: the thread is inside a call that they made, so
-// nothing can unlink or free them meanwhile. Other threads' frames are never touched.
+// This is safe because the walk reads only the calling thread's own frames. The thread is inside a call that they made,
+// so nothing can unlink or free them meanwhile. Other threads' frames are never read.
 //
-// A build of CPython may lay out its structures in another way than its release. So the first walk is careful: memory
-// is read through the kernel, and everything on the way must look as the layout says. If it does not, there are no
-// Python stacks, and a note.
+// A build of CPython may lay out its structures differently from its release. The first walk is therefore careful: it
+// reads memory through the kernel, and everything must look as the layout says. If anything does not, Python stacks
+// stay off, and a note says so.
 #pragma once
 
 #include <atomic>
@@ -22,19 +22,20 @@ using wire::python::PythonLayout;
 class PythonStacks {
  public:
   static bool is_loaded();
-  // Looks for an interpreter in the process. False: none (yet), or one whose layout is not known; then a note says so.
+  // Looks for an interpreter in the process. Returns false if there is none (yet); with an unknown layout, adds a
+  // note.
   bool start(Interner& interner, const PythonHook& hook);
-  // In a child of fork(): takes over what the parent has found.
+  // Called in a child of fork(). Takes over what the parent has found.
   void adopt(const PythonStacks& parent, Interner& interner, const PythonHook& hook);
-  // Address inside the interpreter's module: native stacks end there.
+  // An address inside the interpreter's module. Native stacks end there.
   std::uintptr_t interpreter() const { return interpreter_; }
 
-  // 0: no Python frame on this thread.
+  // Returns 0 if this thread has no Python frame.
   std::uint32_t current();
-  // A hash that distinguishes this stack from the process's other ones, without a look-up of interned stacks. False:
-  // not available yet.
   // The calling thread's PyThreadState, once current() has found a stack.
   std::uint64_t thread_state() const { return reinterpret_cast<std::uint64_t>(this_thread_state_()); }
+  // A hash that distinguishes this stack from others of the process, without looking up interned stacks. Returns false
+  // if it is not available yet.
   [[gnu::hot, gnu::noinline]] bool fingerprint(std::uint64_t& hash) const;
 
  private:
@@ -45,21 +46,21 @@ class PythonStacks {
   enum class Trust : std::uint8_t { none, unproven, proven };
 
   const std::byte* innermost(const std::byte* thread) const;
-  // Whether the layout holds for the calling thread's frames; in python_proof.cc.
+  // Whether the calling thread's frames match the layout; in python_proof.cc.
   enum class Proof { none_yet, refuted, holds };
   Proof prove(const std::byte* thread) const;
-  // `calling`: the frame is at a call, so never at the first instruction.
+  // `calling`: the frame is at a call, so never at its first instruction.
   bool is_code(const std::byte* code, std::uintptr_t instruction, bool calling) const;
   bool is_a(const std::byte* object, const std::byte* type) const;
   bool agrees_with_runtime() const;
-  // `visit(code object, instruction)` for each frame, the innermost first.
+  // Calls `visit(code object, instruction)` for each frame, innermost first.
   template <typename Visit>
   bool walk(const std::byte* frame, Walk& found, Visit visit) const;
   template <std::size_t kLayout, typename Visit>
   bool walk_by(const std::byte* frame, Walk& found, Visit visit) const;
   std::uint32_t intern(const Walk& walk, const Frames& found);
   std::uint32_t intern_code(const std::byte* code);
-  // Whether there are several interpreters: a thread then leads to the main one's frames whichever it runs.
+  // Whether there are several interpreters. A thread then leads to the main one's frames, whichever it runs.
   bool are_several() const;
   bool looks_like_code(const std::byte* code) const;
   void give_up(const char* why);

@@ -12,10 +12,10 @@ namespace area = wire::area;
 
 namespace {
 
-// How many threads may be alone, one after the other, before the next one at the gate continues without waiting.
+// How many threads may run alone in succession before the next one at the gate continues without waiting.
 constexpr std::uint64_t kTurns = 4;
 
-// A short kernel is over within the first polls; who waits for a long one leaves the core to others.
+// A short kernel finishes within the first polls. While the recorder waits for a long one, others may use the core.
 void pause(std::uint32_t& polls) {
   constexpr std::uint32_t kSpins = 64;
   if (++polls <= kSpins) return;
@@ -31,7 +31,7 @@ struct ExclusiveWait::Wait {
   CUstream stream;
   std::uint32_t index;
   std::uint32_t ordinal;
-  bool foreign;  // another thread's default stream: it cannot be named from here
+  bool foreign;  // another thread's default stream: this thread has no handle for it
 };
 
 void ExclusiveWait::attach(AreaMap& map, Interner& interner, const DriverApi& driver, Streams& streams,
@@ -170,7 +170,7 @@ bool ExclusiveWait::wait(ThreadState& thread) {
   const Wait wait = {current, streams_->handle(open.stream), open.stream, open.ordinal, false};
   const CUresult result = wait_for(wait, nanoseconds(CLOCK_MONOTONIC) + patience_);
   if (result == CUDA_ERROR_NOT_READY) give_up("an operation did not finish");
-  // Before the picture is frozen: the launcher may read it from then on.
+  // This comes before the picture is frozen, since the launcher may read it from then on.
   if (is_sticky(static_cast<std::uint32_t>(result))) {
     arguments_->keep(thread.index, thread.serial);
     if (saver_ != nullptr) saver_->failed(result);

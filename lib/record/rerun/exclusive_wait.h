@@ -1,11 +1,11 @@
-// Gives an operation the devices to itself, in a rerun: all that was issued before it has finished, other threads wait
-// at a gate before they issue more, and it is waited for. If the device fails meanwhile, no other operation can have
-// caused it.
+// Gives an operation exclusive use of the devices, in a rerun. All earlier work has finished, other threads wait at a
+// gate before they issue more, and the recorder waits for the operation. If the device fails meanwhile, no other
+// operation can be the cause.
 //
-// Every wait polls with a deadline, as a blocking call could not be cancelled: an operation may itself wait for a later
-// one (NCCL, persistent kernels). After the time limit, waiting ends for good and a note says so. While any stream
-// captures nothing is waited for, and no capture begins while an operation is alone: no call of ours can meet a
-// capture.
+// Every wait polls with a deadline, because a blocking call could not be cancelled. An operation may itself wait for a
+// later one (NCCL, persistent kernels). After the time limit, waiting ends for good and a note says so. While any
+// stream captures, the recorder does not wait. No capture begins while an operation runs alone. Therefore no call of
+// the recorder can disturb a capture.
 #pragma once
 
 #include <cuda.h>
@@ -29,21 +29,24 @@ class ExclusiveWait {
  public:
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, Streams& streams, Failures& failures,
               LaunchArguments& arguments);
-  // `patience` in milliseconds, for one operation.
+  // `patience` is in milliseconds, for one operation.
   void start(std::uint32_t patience);
-  // `saver` learns when the operation that is alone has failed; `nodes`, which may be null, when its call has returned.
+  // `saver` is notified when the lone operation has failed; `nodes`, which may be null, when its call has
+  // returned.
   void save_by(LaunchSaver& saver, NodeSaver* nodes) { saver_ = &saver, nodes_ = nodes; }
   bool on() const { return on_.load(std::memory_order_relaxed); }
 
-  // ENTER of a call that issues work or begins a capture: waits while another thread's operation is alone.
+  // ENTER of a call that issues work or begins a capture. Waits while another thread's operation runs alone.
   void pass(ThreadState& thread);
-  // ENTER of a call whose operation is to be alone. False: it passes like any other.
+  // ENTER of a call whose operation should run alone. Returns false if it passes like any other.
   bool begin(ThreadState& thread);
-  // EXIT of the same call, if it queued the operation: waits for it. False: it was not alone to its end.
+  // EXIT of the same call, if it queued the operation. Waits for it. Returns false if it did not stay
+  // alone.
   bool wait(ThreadState& thread);
-  // For work of ours on the stream, by the thread that is alone: CUDA_ERROR_NOT_READY if it takes too long.
+  // Waits for the recorder's own work, on the thread that runs alone. CUDA_ERROR_NOT_READY if it takes too
+  // long.
   CUresult finish(CUstream stream) const;
-  // EXIT of every call that passed or began.
+  // EXIT of every call that called pass() or begin().
   void leave(ThreadState& thread) {
     if (thread.turn != Turn::none) [[unlikely]]
       end_turn(thread);
@@ -60,7 +63,7 @@ class ExclusiveWait {
   void report(ThreadState& thread, CUresult result, std::uint32_t stream, std::uint32_t site);
   void give_up(const char* what);
 
-  std::atomic<bool> on_ = false;  // first: every operation looks at it
+  std::atomic<bool> on_ = false;  // first, since every operation reads it
   Interner* interner_ = nullptr;
   const DriverApi* driver_ = nullptr;
   Streams* streams_ = nullptr;
@@ -72,7 +75,7 @@ class ExclusiveWait {
   std::uint64_t patience_ = 0;  // ns
   std::atomic<bool> noted_capture_ = false;
   std::atomic<std::uint32_t> passing_ = 0;  // threads inside a call that issues work
-  std::atomic<bool> closed_ = false;        // the gate: somebody is alone, or about to be
+  std::atomic<bool> closed_ = false;        // the gate: a thread runs alone, or is about to
 };
 
 }  // namespace cudadiag::record

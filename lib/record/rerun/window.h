@@ -1,4 +1,4 @@
-// Which operations a rerun waits for (wire/rerun/window.h). Filled once at start, read by all threads.
+// Which operations a rerun waits for (wire/rerun/window.h). Set once at start, then read by all threads.
 #pragma once
 
 #include <array>
@@ -15,20 +15,20 @@ class Window {
  public:
   static constexpr std::uint32_t kNever = 0;
 
-  // False: the text is not valid, and nothing is waited for.
+  // Returns false if the text is not valid. Then the rerun waits for nothing.
   bool read(std::string_view text);
 
   bool empty() const { return !all_ && used_ == 0 && nodes_used_ == 0; }
-  // Whether some first call of a site is waited for, or nearly.
+  // Whether the rerun waits for some site's first call, or for one close to it.
   bool from_the_start() const;
   std::uint32_t patience() const { return patience_; }  // ms
-  // The Python hook begins this many calls before a site's first one that is waited for.
+  // The Python hook starts this many calls before a site's first awaited call.
   std::uint32_t near() const { return near_; }
-  // From which call of a site on its operations are waited for; kNever.
+  // The call number of a site from which its operations are awaited, or kNever.
   std::uint32_t armed_from(wire::site_key::Key site, wire::site_key::Key function) const;
-  // Nodes of graphs that are saved before they run, the likeliest first.
+  // Graph nodes to save before they run, the likeliest first.
   std::span<const wire::window::Node> nodes() const { return {nodes_.data(), nodes_used_}; }
-  // From which call of a site on launches of graphs are waited for, for the sake of these nodes; kNever.
+  // For these nodes: the call number of a site from which its graph launches are awaited, or kNever.
   std::uint32_t nodes_from() const;
 
  private:

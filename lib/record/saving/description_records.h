@@ -1,5 +1,5 @@
-// Writes the records of a saved launch's description (wire/rerun/saved_launch.h) to its file. What cannot be written is left
-// out: a reader refuses a description that is cut short.
+// Writes the records of a saved launch's description (wire/rerun/saved_launch.h) to its file. Failed writes are
+// ignored: a reader rejects a truncated description.
 #pragma once
 
 #include <string.h>

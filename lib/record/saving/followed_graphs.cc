@@ -11,10 +11,10 @@ namespace cudadiag::record {
 
 namespace intern = wire::intern;
 
-// In pages of its own; the lists follow it there.
+// Allocated in its own pages, followed by the lists.
 struct FollowedGraph::Parts {
   NodeLaunch launch;
-  std::size_t bytes;  // of all of it
+  std::size_t bytes;  // of these pages
   CUgraphNode* handles;
   std::uint32_t* parents;
   GraphEdge* edges;
@@ -49,7 +49,7 @@ std::uint8_t type_of(GraphDescription& description, std::size_t node) {
   return wire::load(description.record(node), intern::kNodeType);
 }
 
-// An update leaves the order of nodes as it was if the graph is made in the same way as the first one.
+// An update keeps the order of nodes if the new graph is made in the same way as the first one.
 bool is_alike(const FollowedGraph& graph, GraphDescription& description) {
   for (std::size_t node = 0; node < graph.count; ++node) {
     if (graph.types()[node] != type_of(description, node)) return false;
@@ -80,7 +80,7 @@ void FollowedGraphs::described(const GraphCall& call, GraphDescription& descript
                                 [&](const auto& node) { return node.count == description.size(); });
   FollowedGraph* graph = nullptr;
   if (call.what == GraphCall::What::instantiate) {
-    // One of this address may have ended without a call.
+    // A graph at this address may have ended without a call.
     if (FollowedGraph* old = place_of(*call.made)) drop(*old);
     if (!fits) return;
     made(call, description);
@@ -109,7 +109,7 @@ void FollowedGraphs::made(const GraphCall& call, const GraphDescription& descrip
   }
 }
 
-// The likeliest that is a node of this graph.
+// Chooses the likeliest node that belongs to this graph.
 void FollowedGraphs::choose_node(FollowedGraph& graph, GraphDescription& description) {
   graph.node = graph.count;
   if (graph.count != description.size()) return;
@@ -139,7 +139,7 @@ void FollowedGraphs::node_set(const GraphCall& call) {
   if (graph == nullptr || graph->node == graph->count) return;
   const CUgraphNode node = graph->handles()[graph->node];
   bool is_it = call.node == node;
-  // All of a child graph is replaced.
+  // The call replaces the whole child graph.
   for (std::uint32_t at = graph->node; graph->parents()[at] != 0; at = graph->parents()[at] - 1) {
     is_it = is_it || call.node == graph->handles()[graph->parents()[at] - 1];
   }
@@ -193,7 +193,7 @@ void FollowedGraphs::read_attributes(FollowedGraph& graph, CUgraphNode node) con
   }
 }
 
-// ---- the graphs that they were made from
+// ---- the source graphs
 
 bool FollowedGraphs::keeps(CUgraph graph) {
   const LockGuard lock(mutex_);

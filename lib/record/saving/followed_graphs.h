@@ -1,8 +1,8 @@
-// The executable graphs whose failing node a rerun saves (saving/node_saver.h): what they consist of, and what that node
-// launches. It follows the calls on graphs. Other runs do not make such an object.
+// The executable graphs whose failing node a rerun saves (saving/node_saver.h): their parts, and what that node
+// launches. Follows the calls on graphs. Other runs do not make such an object.
 //
-// The driver names a node of an executable graph by the node of the graph that it was made from. Programs destroy that
-// graph, PyTorch as soon as the executable one is made: it is kept until the executable one is destroyed.
+// The driver identifies a node of an executable graph by the node of the source graph. Programs destroy the source,
+// PyTorch as soon as it has made the executable graph. This class keeps it until the executable graph is destroyed.
 #pragma once
 
 #include <cuda.h>
@@ -23,13 +23,13 @@
 
 namespace cudadiag::record {
 
-// The launch that a node makes. The parameters lie in one piece.
+// The launch that a node makes. Its parameters are contiguous.
 struct NodeLaunch {
   static constexpr std::size_t kMostBytes = std::size_t{1} << 15;
   static constexpr std::size_t kMostAttributes = 4;
 
-  bool known;               // false: the call that set it was not read
-  bool parameters_unknown;  // it has some, and the driver does not say how large they are
+  bool known;               // false if the call that set it was not read
+  bool parameters_unknown;  // it has some, and the driver does not report their sizes
   CUfunction function;      // or a CUkernel
   std::uint32_t grid[3], block[3], cluster[3], shared_bytes;
   std::uint32_t attribute_count;
@@ -39,11 +39,11 @@ struct NodeLaunch {
 };
 
 struct FollowedGraph {
-  CUgraphExec exec = nullptr;  // null: the place is free
-  CUgraph source = nullptr;    // whose nodes name its own
-  bool named = false;          // they still do
+  CUgraphExec exec = nullptr;  // null if the place is free
+  CUgraph source = nullptr;    // the graph whose nodes identify the nodes of `exec`
+  bool named = false;          // whether they still do
   bool kept = false;           // the program has destroyed the source
-  std::uint32_t node = 0;      // index of the one to save; `count`: none
+  std::uint32_t node = 0;      // index of the node to save; `count` if none
   std::uint32_t count = 0, edge_count = 0;
   struct Parts;
   Parts* parts = nullptr;
@@ -68,15 +68,15 @@ class FollowedGraphs {
   };
   explicit FollowedGraphs(const Rooms& rooms) : rooms_(rooms) {}
 
-  // The call that made or updated it has returned with success; `description` is of the graph that was given.
+  // The call that made or updated it has returned success. `description` describes the call's source graph.
   void described(const GraphCall& call, GraphDescription& description);
   void node_set(const GraphCall& call);
-  // Before the call.
+  // Called before the call.
   void exec_destroyed(CUgraphExec exec);
-  // Before the call that destroys it. True: it must not be made.
+  // Called before the call that destroys the graph. Returns true if that call must not be made.
   bool keeps(CUgraph graph);
 
-  // Null: not followed, or it has no node to save. Whoever calls is about to launch it, so it lives.
+  // Returns null if the graph is not followed, or has no node to save. The caller is about to launch it, so it is live.
   const FollowedGraph* find(CUgraphExec exec) const;
 
  private:

@@ -25,7 +25,7 @@ bool read(Bytes bytes, std::uint64_t offset, T& value) {
   return true;
 }
 
-// The text at an offset; empty if it has no end.
+// The text at an offset; empty if it is not terminated.
 const char* text_at(Bytes bytes, std::uint64_t offset) {
   if (offset >= bytes.size()) return "";
   const auto* text = reinterpret_cast<const char*>(bytes.data() + offset);
@@ -39,7 +39,7 @@ Bytes part(Bytes bytes, std::uint64_t offset, std::uint64_t size) {
 
 bool starts_with(const char* text, const char* start) { return strncmp(text, start, strlen(start)) == 0; }
 
-// Variables lie in .nv.global, .nv.global.init and .nv.constant3; other banks are the compiler's.
+// Variables are in .nv.global, .nv.global.init and .nv.constant3. Other constant banks belong to the compiler.
 class Cubin {
  public:
   explicit Cubin(Bytes bytes) : bytes_(bytes) {
@@ -128,7 +128,7 @@ bool list_of_text(Bytes bytes, NameList& names) {
 //    +-------+---+-------------------+
 //    | flags | 0 | size decompressed |
 //    +-------+---+-------------------+
-// As nvcc 13.0 writes it.
+// This is the format of nvcc 13.0.
 struct Entry {
   std::uint16_t kind;
   std::uint32_t header, compressed, architecture;
@@ -171,7 +171,7 @@ bool list_of_entry(const Entry& entry, Bytes code, NameList& names) {
   return listed;
 }
 
-// Entries that `wanted` takes; how many could be read.
+// Lists the entries that `wanted` accepts. Returns how many could be read.
 template <typename Wanted>
 std::size_t list_entries(Bytes bytes, NameList& names, Wanted wanted) {
   std::uint16_t header = 0;

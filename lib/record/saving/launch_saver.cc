@@ -34,7 +34,7 @@ namespace {
 template <std::size_t kSize>
 using Bytes = std::array<std::byte, kSize>;
 
-// Those that name objects of this process are events; all others are numbers.
+// The attributes that refer to objects of this process. All others are numbers.
 bool names_object(CUlaunchAttributeID id) {
   return id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT || id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT ||
          id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE || id == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW;
@@ -42,14 +42,14 @@ bool names_object(CUlaunchAttributeID id) {
 
 }  // namespace
 
-// A launch, whichever call makes it.
+// A launch, independent of the call that makes it.
 struct LaunchSaver::Launched {
   const Call& call;
   bool cooperative;
   std::span<const CUlaunchAttribute> attributes;
 };
 
-// As the driver lays them out.
+// The parameters as the driver lays them out.
 struct LaunchSaver::Parameters {
   static constexpr std::size_t kMostBytes = std::size_t{1} << 15;
   std::size_t size;
@@ -74,7 +74,7 @@ LaunchSaver* LaunchSaver::make(const Rooms& rooms, const char* folder, std::uint
   return saver;
 }
 
-// Anew for each launch: the one before has passed.
+// Opens the folder anew for each launch, since the previous launch has passed.
 bool LaunchSaver::open_folder() {
   passed();
   if (mkdir(path_, 0700) != 0 && errno != EEXIST) return false;
@@ -92,7 +92,7 @@ void LaunchSaver::give_up(const char* why) {
   if (!std::exchange(noted_, true)) rooms_.interner.note("launch-not-saved", why);
 }
 
-// A CUkernel may have been passed for a CUfunction; each of the two calls refuses the other's handle.
+// The program may have passed a CUkernel as a CUfunction. Each of the two calls refuses the other's handle.
 const char* LaunchSaver::name_of(CUfunction function) const {
   const DriverApi& driver = rooms_.driver;
   const char* name = nullptr;
@@ -206,7 +206,7 @@ void LaunchSaver::describe_attributes(std::span<const CUlaunchAttribute> attribu
 }
 
 void LaunchSaver::describe_function(CUfunction function, CUkernel kernel, CUdevice device) {
-  // Those that a program sets.
+  // The attributes that a program can set.
   for (const CUfunction_attribute id :
        {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
         CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE}) {
@@ -246,13 +246,13 @@ void LaunchSaver::describe_gpu(CUdevice device) {
 void LaunchSaver::save_image(const LoadedImages::Kernel& kernel) {
   if (kernel.image == nullptr) return;
   ImageExtent extent = kernel.image->extent;
-  // As it is now: the driver read it when it was loaded.
+  // The file's present contents. The driver read it earlier, when the code was loaded.
   void* mapped = MAP_FAILED;
   if (extent.begin == nullptr && kernel.image->file != nullptr) {
     const int file = open(kernel.image->file, O_RDONLY | O_CLOEXEC);
     struct stat status {};
     if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-      // One byte more: a text ends there.
+      // A text ends with a zero byte after the file's contents.
       extent.size = static_cast<std::size_t>(status.st_size);
       mapped = mmap(nullptr, extent.size, PROT_READ, MAP_PRIVATE, file, 0);
       if (mapped != MAP_FAILED) extent.begin = static_cast<const std::byte*>(mapped);
@@ -346,7 +346,7 @@ void LaunchSaver::save_globals(const LoadedImages::Kernel& kernel, SavedMemory& 
     } else if (kernel.image->module != nullptr && api_.module_get_global != nullptr) {
       result = api_.module_get_global(&address, &bytes, kernel.image->module, name);
     }
-    // The compiler may have dropped it.
+    // The compiler may have removed the variable.
     if (result != CUDA_SUCCESS || bytes == 0) continue;
     put(description_, Record::global, encoded(memory.save_global(address, bytes, number), number), bytes_of(name));
     ++number;

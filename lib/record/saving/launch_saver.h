@@ -1,6 +1,6 @@
-// Saves the kernel launch that a rerun waits for alone, before it is issued: code, parameters, memory
-// (wire/rerun/saved_launch.h). The caller holds the gate (rerun/exclusive_wait.h), and is on the program's own path
-// into the driver: calls are watched by hooks, because a callback of CUPTI may copy nothing.
+// Saves the launch that a rerun waits for, before it is issued: code, parameters, memory (wire/rerun/saved_launch.h).
+// The caller holds the gate (rerun/exclusive_wait.h), and runs on the program's own path into the driver. Needs hooks,
+// because a CUPTI callback must not copy memory.
 #pragma once
 
 #include <climits>
@@ -22,8 +22,8 @@ struct NodeLaunch;
 
 class LaunchSaver {
  public:
-  // A window may let so many launches pass that saving each would never end: in number, and in bytes as a multiple of the
-  // limit of one.
+  // A window may contain so many launches that saving each would take forever. These are the limits for all launches:
+  // their number, and their bytes as a multiple of the limit for one.
   static constexpr std::uint32_t kMostSaved = 64;
   static constexpr std::uint64_t kMostBytes = 8;
 
@@ -34,21 +34,22 @@ class LaunchSaver {
     const Allocations& allocations;
     ParameterLayouts& layouts;
   };
-  // In fresh pages; null: there is no memory, or the folder's path is too long. `limit`: bytes of memory to save.
+  // Made in fresh pages. Null if there is no memory, or if the path is too long. `limit`: bytes of memory to
+  // save.
   static LaunchSaver* make(const Rooms& rooms, const char* folder, std::uint64_t limit);
 
   const SavingApi& api() const { return api_; }
 
-  // EXIT of any call that has succeeded.
+  // EXIT of any successful call.
   void returned(std::uint32_t id, const void* parameters) { images_.returned(id, parameters); }
-  // ENTER of the launch. `parameters`: CUPTI's structure of the call.
+  // ENTER of the launch. `parameters` is CUPTI's structure for the call.
   void save(std::uint32_t id, const void* parameters, const Call& launch);
-  // ENTER of a launch of its graph, when all that the node depends on has finished.
+  // ENTER of a launch of the node's graph, once everything that the node depends on has finished.
   void save_node(const NodeLaunch& launch);
-  // The launch that was saved last has failed, or has not.
+  // The launch saved last has failed, or has not.
   void failed(CUresult result);
   void passed();
-  // Notes why a launch is not saved, the first time.
+  // Adds a note that explains why a launch is not saved, the first time only.
   void give_up(const char* why);
 
  private:
@@ -72,12 +73,12 @@ class LaunchSaver {
 
   Rooms rooms_;
   SavingApi api_;
-  char path_[PATH_MAX] = {};  // of the folder of this process
+  char path_[PATH_MAX] = {};  // of this process's folder
   std::uint64_t limit_ = 0;
   std::uint32_t saved_ = 0;
-  std::uint64_t bytes_ = 0;  // of memory, in all
+  std::uint64_t bytes_ = 0;  // bytes of memory saved in all
   bool noted_ = false;
-  int folder_ = -1, description_ = -1;  // while a launch is saved, or saved and not known to have passed
+  int folder_ = -1, description_ = -1;  // open while a launch is saved, and until it has passed
   LoadedImages images_;
 };
 

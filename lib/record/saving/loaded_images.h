@@ -1,8 +1,8 @@
-// The images of device code that the program has loaded, and which of them a kernel is from: followed only in a rerun
-// that saves launches, from the calls that load code and look kernels up.
+// The device code images that the program has loaded, and the image of each kernel. Used only in a rerun that saves
+// launches. Follows the calls that load code and look kernels up.
 //
-// An image in a file that the process has mapped stays there. Any other one is copied when it is loaded: its program may
-// free it.
+// An image in a mapped file of the process stays there. Any other image is copied when it is loaded, because the
+// program may free it.
 #pragma once
 
 #include <cuda.h>
@@ -23,20 +23,20 @@ class LoadedImages {
  public:
   struct Image {
     ImageExtent extent;
-    const char* file = nullptr;  // that the driver read it from; its extent is not known then
+    const char* file = nullptr;  // the file that the driver read; then the extent is unknown
     CUlibrary library = nullptr;
     CUmodule module = nullptr;
   };
   struct Kernel {
-    const Image* image = nullptr;  // null: not known
-    CUkernel kernel = nullptr;     // null: the handle is a CUfunction
+    const Image* image = nullptr;  // null if unknown
+    CUkernel kernel = nullptr;     // null if the handle is a CUfunction
   };
 
   void start(const SavingApi& api) { api_ = &api; }
 
-  // EXIT of a call that has succeeded, and that may load code or look up a kernel.
+  // EXIT of a successful call that may load code or look up a kernel.
   void returned(std::uint32_t id, const void* parameters);
-  // `name`: of the kernel.
+  // `name` is that of the kernel.
   Kernel find(CUfunction function, const char* name);
 
  private:
@@ -56,7 +56,7 @@ class LoadedImages {
   Mutex mutex_;
   std::uint32_t used_ = 0;
   std::uint64_t copied_ = 0;
-  IdTable<65536> owners_;  // of a module, library, kernel or function: 2 * (1 + index), and 1 more for a kernel
+  IdTable<65536> owners_;  // by module, library, kernel or function: 2 * (1 + index), plus 1 for a kernel
   std::array<Image, kMostImages> images_;
 };
 

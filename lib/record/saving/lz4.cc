@@ -5,8 +5,8 @@
 namespace cudadiag::record {
 
 // A block is a list of sequences:
-//   token: length of the literals (upper 4 bits) and of the match less 4 (lower 4 bits); 15: more bytes of length follow
-//   literals; the distance of the match, 2 bytes. The last sequence ends after its literals.
+//   token: length of the literals (upper 4 bits) and of the match less 4 (lower 4 bits); 15 means that more bytes of
+//   length follow; literals; distance of the match, 2 bytes. The last sequence ends after its literals.
 bool decompress_lz4(std::span<const std::byte> from, std::span<std::byte> to) {
   std::size_t in = 0, out = 0;
   const auto length = [&](std::size_t first) {
@@ -29,7 +29,7 @@ bool decompress_lz4(std::span<const std::byte> from, std::span<std::byte> to) {
     in += 2;
     const std::size_t match = length(token & 15) + 4;
     if (distance == 0 || distance > out || match > to.size() - out) return false;
-    // Byte by byte: a match may reach into what it writes.
+    // Copies byte by byte, since a match may overlap its own output.
     for (std::size_t i = 0; i < match; ++i, ++out) to[out] = to[out - distance];
   }
   return out == to.size();

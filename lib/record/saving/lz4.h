@@ -1,4 +1,4 @@
-// Decompresses a block of LZ4, as old fat binaries have it.
+// Decompresses an LZ4 block of an old fat binary.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace cudadiag::record {
 
-// False: it is damaged, or does not fill `to` exactly.
+// Returns false if the block is damaged, or does not fill `to` exactly.
 bool decompress_lz4(std::span<const std::byte> from, std::span<std::byte> to);
 
 }  // namespace cudadiag::record

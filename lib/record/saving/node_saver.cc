@@ -27,7 +27,7 @@ bool lies_in_conditional(const FollowedGraph& graph) {
   return false;
 }
 
-// Why the graph cannot be launched in two parts; null: it can.
+// Returns why the graph cannot be launched in two parts, or null if it can.
 const char* obstacle(const FollowedGraph& graph) {
   for (const std::uint8_t type : graph.types()) {
     if (can_be_switched(type) || type == CU_GRAPH_NODE_TYPE_EMPTY || type == CU_GRAPH_NODE_TYPE_GRAPH) continue;
@@ -112,7 +112,7 @@ bool NodeSaver::read_states(const FollowedGraph& graph) {
   return true;
 }
 
-// A node that the program has switched off stays off.
+// Leaves nodes off that the program has switched off.
 template <typename Wanted>
 bool NodeSaver::switch_nodes(const FollowedGraph& graph, Wanted wanted) {
   bool all = true;

@@ -1,11 +1,11 @@
-// Saves the kernel that a node of a graph launches, before it runs, in a rerun that saves launches.
+// Saves the kernel that a graph node launches, before it runs, in a rerun that saves launches.
 //
-// The graph is launched twice in place of once: all that the node depends on, with the other nodes switched off, and
-// after the saving the rest. Each node runs once. The driver switches only kernels, copies and memsets off; a graph with
-// other work, on which the node depends or not, is launched as it is and nothing is saved. A node that depends on
-// nothing needs none of this.
+// The graph is launched twice instead of once. The first launch runs what the node depends on, with the other nodes
+// switched off. After the saving, the second launch runs the rest. Each node runs once. The driver can switch only
+// kernels, copies and memsets off. A graph with other work is launched unchanged, and nothing is saved. A node that
+// depends on nothing needs none of this.
 //
-// The caller holds the gate (rerun/exclusive_wait.h), as for any launch that is saved.
+// The caller holds the gate (rerun/exclusive_wait.h), as for any saved launch.
 #pragma once
 
 #include <cuda.h>
@@ -23,20 +23,20 @@ class ExclusiveWait;
 
 class NodeSaver {
  public:
-  // Makes one in fresh pages, which is never destroyed. Returns null without memory. `saver` must outlive it.
+  // Makes one in fresh pages. It is never destroyed. Returns null if there is no memory. `saver` must outlive it.
   static NodeSaver* make(const FollowedGraphs::Rooms& rooms, LaunchSaver& saver);
 
   FollowedGraphs& graphs() { return graphs_; }
-  // ENTER of the launch of a graph, which may have no node to save. `stream`: that it goes to; `exclusive_wait`: waits for what comes before.
+  // ENTER of a graph launch on `stream`. The graph may have no node to save. `exclusive_wait` waits for earlier work.
   void save(CUgraphExec exec, CUstream stream, ExclusiveWait& exclusive_wait);
-  // EXIT of the launch, whatever it returned: the executable graph becomes what the program made it.
+  // EXIT of the launch, with any result. Restores the executable graph as the program made it.
   void restore();
 
  private:
   NodeSaver(const FollowedGraphs::Rooms& rooms, LaunchSaver& saver)
       : driver_(rooms.driver), api_(rooms.api), saver_(saver), graphs_(rooms) {}
 
-  // False: nothing can be saved, and why is noted.
+  // Returns false if nothing can be saved; a note then gives the reason.
   bool run_before(const FollowedGraph& graph, CUstream stream, ExclusiveWait& exclusive_wait);
   bool read_states(const FollowedGraph& graph);
   template <typename Wanted>
@@ -46,7 +46,7 @@ class NodeSaver {
   const SavingApi& api_;
   LaunchSaver& saver_;
   FollowedGraphs graphs_;
-  // Of the graph that is launched in two parts; null: none.
+  // The graph that is launched in two parts; null if none.
   const FollowedGraph* divided_ = nullptr;
   std::array<NodeOrder, GraphDescription::kMostNodes> orders_{};
   std::array<bool, GraphDescription::kMostNodes> enabled_{};  // by the program

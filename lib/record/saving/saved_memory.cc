@@ -18,7 +18,7 @@ namespace {
 
 bool is_of_host(Kind kind) { return kind == Kind::pinned || kind == Kind::registered; }
 
-// A file that outgrows the limit of files would end the program with SIGXFSZ.
+// A write past a file size limit would end the program with SIGXFSZ.
 std::uint64_t file_limit() {
   rlimit limit{};
   return getrlimit(RLIMIT_FSIZE, &limit) != 0 ? 0 : limit.rlim_cur;
@@ -60,7 +60,7 @@ void SavedMemory::follow(std::span<const std::byte> words, Reach reach) {
   }
 }
 
-// Small blocks first: a large one, as the segment of a pool, would leave them nothing.
+// Saves small blocks first: a large one, such as the segment of a pool, would leave no budget for them.
 void SavedMemory::save(Reach reach) {
   const std::uint64_t small = left_ / 8;
   for (const bool large : {false, true}) {
@@ -79,7 +79,7 @@ SavedMemory::Block SavedMemory::save_global(std::uint64_t address, std::uint64_t
   return block;
 }
 
-// Saves a part of a block that does not fit, from the first pointer into it on: a tensor in the segment of a pool.
+// If a block does not fit, saves a part from the first pointer into it on, such as a tensor in the segment of a pool.
 void SavedMemory::save_block(Block& block, std::uint32_t number, bool whole, bool follows) {
   const std::uint64_t limit = std::min(left_, file_limit());
   std::uint64_t size = block.bytes;
@@ -121,7 +121,7 @@ bool SavedMemory::read(const Block& block, std::uint64_t offset, std::size_t siz
   if (!is_of_host(block.kind)) {
     return api_->memcpy_dtoh != nullptr && api_->memcpy_dtoh(piece_, address, size) == CUDA_SUCCESS;
   }
-  // By the kernel: the program may have unmapped it.
+  // Reads through the kernel, since the program may have unmapped the memory.
   const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
   if (memory < 0) return false;
   const bool whole = pread(memory, piece_, size, static_cast<off_t>(address)) == static_cast<ssize_t>(size);
@@ -129,7 +129,7 @@ bool SavedMemory::read(const Block& block, std::uint64_t offset, std::size_t siz
   return whole;
 }
 
-// Zeros stay a hole.
+// Zeros become a hole in the file.
 bool SavedMemory::write(int file, std::uint64_t offset, std::size_t size) const {
   constexpr std::size_t kHole = std::size_t{64} << 10;
   for (std::size_t at = 0; at < size; at += kHole) {

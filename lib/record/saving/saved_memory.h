@@ -1,5 +1,5 @@
-// The memory that a launch may use, and what of it is saved: the blocks that its parameters point to, and those that
-// pointers in these lead to. One object, in fresh pages, for the length of one saving; the thread holds the gate
+// The memory that a launch may use, and which parts of it are saved: the blocks that its parameters point to, and those
+// that pointers in these blocks point to. One object in fresh pages for each saving. The thread holds the gate
 // (rerun/exclusive_wait.h), so nothing is issued meanwhile.
 #pragma once
 
@@ -17,21 +17,21 @@ class SavedMemory {
  public:
   struct Block {
     std::uint64_t address, bytes;
-    std::uint64_t from, saved;  // the part that is in its file
-    std::uint64_t wanted;       // offset of the first byte that something points to
+    std::uint64_t from, saved;  // the part in its file
+    std::uint64_t wanted;       // offset of the first byte with a pointer to it
     wire::allocation::Kind kind;
     wire::saved_launch::Reach reach;
     wire::saved_launch::Unsaved unsaved;
   };
 
-  // `folder`: a descriptor; `limit`: bytes that may be saved.
+  // `folder` is a file descriptor. `limit` is the number of bytes that may be saved.
   void start(const SavingApi& api, const Allocations& allocations, int folder, std::uint64_t limit);
 
-  // Each aligned word of these may be a pointer.
+  // Each aligned word may be a pointer.
   void follow(std::span<const std::byte> words, wire::saved_launch::Reach reach);
-  // Saves what `reach` leads to; of parameters it follows the pointers in there.
+  // Saves the blocks reached by `reach`. In those reached by parameters, follows the pointers.
   void save(wire::saved_launch::Reach reach);
-  // A variable of the module at this address, which has a number of its own.
+  // Saves a variable of the module at this address. `number` is its block number.
   Block save_global(std::uint64_t address, std::uint64_t bytes, std::uint32_t number);
 
   std::uint64_t left() const { return left_; }
@@ -41,7 +41,7 @@ class SavedMemory {
   static constexpr std::size_t kPiece = std::size_t{4} << 20;
 
   void note(std::uint64_t pointer, wire::saved_launch::Reach reach);
-  // `whole`: not, if it does not fit.
+  // `whole`: if the block does not fit, saves nothing of it.
   void save_block(Block& block, std::uint32_t number, bool whole, bool follows);
   bool read(const Block& block, std::uint64_t offset, std::size_t size);
   bool write(int file, std::uint64_t offset, std::size_t size) const;

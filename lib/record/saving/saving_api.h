@@ -1,5 +1,5 @@
-// The driver's functions by which a launch is saved. Any may be missing (third column: since which CUDA release it is
-// there); what it would have told is then left out.
+// The driver functions used to save a launch. Any of them may be missing (third column: the CUDA release that
+// introduced it). The data that it would have provided is then left out.
 #pragma once
 
 #include <cuda.h>

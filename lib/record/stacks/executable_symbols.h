@@ -1,5 +1,5 @@
-// Where functions lie in the program's own executable, by the symbol table in its file, which is not in memory. The
-// file is read in pieces and never mapped: one that is cut meanwhile would end the program (SIGBUS).
+// Finds functions in the program's own executable by the symbol table in its file, which is not in memory. Reads the
+// file in pieces and never maps it: if the file were truncated meanwhile, that would end the program (SIGBUS).
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ struct CodeRange {
 
 struct NamedFunction {
   const char* name;
-  CodeRange code = {};  // at the addresses in the file
+  CodeRange code = {};  // at the addresses given in the file
   int times = 0;        // how many functions have the name
 };
 
-// False: not all of the table could be read. A file without one (strip) or with one of more than 64 MiB has nothing.
+// Returns false if a part of the table could not be read. Finds nothing in a stripped file, or in a table over 64 MiB.
 bool find_in_executable(std::span<NamedFunction> functions);
 
 }  // namespace cudadiag::record

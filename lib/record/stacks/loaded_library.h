@@ -1,5 +1,5 @@
-// A library that is in the process already, and its symbols, read from memory: dlsym does not see what Python loaded
-// for itself (RTLD_LOCAL), and dlopen would take the dynamic loader's lock on the launch path.
+// A library that the process has loaded, and its symbols, read from memory. dlsym does not see what Python loaded for
+// itself (RTLD_LOCAL), and dlopen would take the dynamic loader's lock on the launch path.
 #pragma once
 
 #include <link.h>
@@ -15,18 +15,18 @@ namespace cudadiag::record {
 
 class LoadedLibrary {
  public:
-  // Finds it by the name of its file, but only once the dynamic loader has made it ready: before, its code must not be
-  // run. That can be known from glibc 2.35 on (Modules).
-  // `where`: what was found; null: not asked.
+  // Finds the library by its file name, but only once the dynamic loader has initialised it: before, its
+  // code must not run. glibc 2.35 and later show that (Modules). `where` receives the module; it may be
+  // null.
   bool find(std::string_view file_name, LoadedModule* where = nullptr);
-  // Reads this module, whose code is running.
+  // Reads the given module, whose code is running.
   bool read(const LoadedModule& module);
-  // A function that the library defines; empty if it has none of this name.
+  // A function that the library defines; empty if it has none with this name.
   std::span<const std::byte> code(std::string_view name) const;
   void* function(std::string_view name) const { return const_cast<std::byte*>(code(name).data()); }
-  // The entry of such a function in the library's symbol table; null: it has none.
+  // The entry of such a function in the library's symbol table; null if there is none.
   const ElfW(Sym) * symbol(std::string_view name) const;
-  // Where the library keeps the addresses by which it calls a function of others: calls `visit(std::uintptr_t*)`.
+  // Calls `visit(std::uintptr_t*)` for each place where the library keeps the address of another library's function.
   template <typename Visit>
   void each_slot(std::string_view name, Visit visit) const {
     for (const auto& table : relocations_) {

@@ -1,4 +1,4 @@
-// Reads /proc/self/maps line by line with a buffer of its own: no heap, no stdio, little stack.
+// Reads /proc/self/maps line by line through its own buffer: no heap, no stdio, little stack.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace cudadiag::record {
 struct MemoryRange {
   std::uintptr_t begin, end;
   std::uint64_t file_offset;
-  const char* path;  // until the next one; empty: anonymous
+  const char* path;  // valid until the next call; empty for anonymous memory
 };
 
 class MemoryMap {

@@ -19,14 +19,14 @@ using wire::mix;
 
 namespace {
 
-constexpr std::size_t kFirstPage = 4096;  // what is mapped at least
+constexpr std::size_t kFirstPage = 4096;  // at least this much of a module is mapped
 
 using FindObject = int (*)(void*, FoundObject*);
 FindObject g_find_object;  // glibc's own; null before 2.35
 std::uintptr_t g_executable_begin, g_executable_end;
-char g_executable_path[PATH_MAX];  // the dynamic linker has none; "" where it is not known
+char g_executable_path[PATH_MAX];  // the dynamic linker has none; "" if unknown
 
-// The loader maps whole pages of this system's size.
+// The loader maps whole pages of the system's page size.
 std::uintptr_t page_of(std::uintptr_t address) { return address & -getauxval(AT_PAGESZ); }
 
 std::uintptr_t load_bias(std::uintptr_t begin) {
@@ -49,7 +49,7 @@ std::span<const std::byte> build_id_in(std::uintptr_t notes, std::size_t size) {
   return {};
 }
 
-// As the kernel prints it; empty if there is no such range.
+// The path as the kernel prints it; empty if there is no such range.
 void find_path(std::uintptr_t begin, std::span<char, PATH_MAX> path) {
   path[0] = '\0';
   MemoryMap map;
@@ -64,7 +64,7 @@ void find_path(std::uintptr_t begin, std::span<char, PATH_MAX> path) {
 bool find_in_memory_map(std::uintptr_t address, FoundObject& found) {
   MemoryMap map;
   MemoryRange range;
-  std::uintptr_t begin = 0, end = 0;  // of the module whose ranges go by
+  std::uintptr_t begin = 0, end = 0;  // of the module whose ranges are being read
   const Scratch<char[PATH_MAX]> path;
   while (path && map.next(range)) {
     const bool named = range.path[0] == '/';
@@ -126,7 +126,7 @@ bool Modules::find(std::uintptr_t address, LoadedModule& module) {
   FoundObject found = {};
   if (!find_object(reinterpret_cast<const void*>(address), found)) return false;
   auto begin = reinterpret_cast<std::uintptr_t>(found.map_start), end = reinterpret_cast<std::uintptr_t>(found.map_end);
-  // For an executable with gaps between its segments, as for huge pages, glibc returns the segment.
+  // If an executable's segments have gaps, as for huge pages, glibc returns only the segment.
   if (Modules::program_headers(begin).empty() && address >= g_executable_begin && address < g_executable_end) {
     begin = g_executable_begin, end = g_executable_end;
   }

@@ -1,5 +1,5 @@
-// Which executable or library an address lies in, without asking the dynamic loader's lock: glibc 2.35's lock-free
-// _dl_find_object where there is one, /proc/self/maps read again otherwise.
+// Finds the executable or library that contains an address, without the dynamic loader's lock. Uses the lock-free
+// _dl_find_object of glibc 2.35 and later. Otherwise it reads /proc/self/maps again.
 #pragma once
 
 #include <elf.h>
@@ -18,14 +18,14 @@ struct FoundObject {
   unsigned long long flags;
   void* map_start;
   void* map_end;
-  link_map* map;   // null where /proc/self/maps was asked
+  link_map* map;   // null if /proc/self/maps was used
   void* eh_frame;  // PT_GNU_EH_FRAME
   unsigned long long reserved[7];
 };
 
 struct LoadedModule {
   std::uintptr_t begin, end;  // of the mapped segments
-  std::uintptr_t bias;        // what was added to the addresses in the file
+  std::uintptr_t bias;        // the offset from addresses in the file to those in memory
   const link_map* map;
   std::span<const std::byte> build_id;
 };
@@ -33,15 +33,16 @@ struct LoadedModule {
 class Modules {
  public:
   static void start();
-  // False: the address lies in no module.
+  // Returns false if no module contains the address.
   static bool find_object(const void* address, FoundObject& found);
   static bool find(std::uintptr_t address, LoadedModule& module);
-  // Whether the dynamic loader has made ready what is found: glibc lists no module before that.
+  // Whether look-ups find only modules that the dynamic loader has initialised, as glibc's list does.
   static bool knows_what_is_ready();
-  // The program headers of a module whose first page (with the ELF header) is mapped at `begin`; empty if there are
+  // The program headers of a module whose first page (with the ELF header) is at `begin`; empty if there are
+  // none.
   // none.
   static std::span<const Elf64_Phdr> program_headers(std::uintptr_t begin);
-  // Distinguishes modules at one place: each has its own build-id, or at least its own name.
+  // Distinguishes modules loaded at the same place: each has its own build-id, or at least its own name.
   static std::uint64_t identity(const LoadedModule& module);
   // The file that a module was loaded from, written to `buffer`.
   static const char* path(const LoadedModule& module, std::span<char, PATH_MAX> buffer);

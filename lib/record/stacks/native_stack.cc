@@ -17,10 +17,10 @@ using wire::mix;
 
 namespace {
 
-constexpr std::uint32_t kHopeless = 4096;  // misses in a row after which a set's calls are not unwound any more
+constexpr std::uint32_t kHopeless = 4096;  // after so many misses in a row, a set's calls are no longer unwound
 
-// A hash of a stack's return addresses, innermost first: polynomials in an odd number, four side by side, because a
-// single one would wait for each of its multiplications. `address` is called for a multiple of kSums.
+// A hash of a stack's return addresses, innermost first: polynomials in an odd number. Four run in parallel, because a
+// single one would wait for each multiplication. `address` is called for a multiple of kSums.
 constexpr std::size_t kSums = 4;
 static_assert(StackShape::kFrames % kSums == 0);
 
@@ -36,9 +36,9 @@ std::uint64_t hash_addresses(std::size_t count, Address address) {
   return wire::mix_all(a, b, c, d);
 }
 
-// Whether a coroutine's stack still reaches to the return addresses. The stack with the stack pointer does.
+// Whether a coroutine's stack still reaches up to the return addresses. It does contain the stack pointer.
 [[gnu::noinline]] bool reaches(const StackShape& shape, std::uintptr_t stack_pointer) {
-  constexpr std::uintptr_t kPage = 4096;  // the smallest there is
+  constexpr std::uintptr_t kPage = 4096;  // the smallest page size
   std::uintptr_t page = stack_pointer / kPage;
   for (const std::uint32_t offset : std::span(shape.offsets).first(shape.frames)) {
     const std::uintptr_t slot = stack_pointer + offset;
@@ -48,7 +48,7 @@ std::uint64_t hash_addresses(std::size_t count, Address address) {
   return true;
 }
 
-// The hash of the stack that has its return addresses at these places. 0: they are not all on the thread's newest
+// The hash of the stack with return addresses at these places. Returns 0 if not all places are on the thread's newest
 // stack, which contains the stack pointer.
 [[gnu::hot]] std::uint64_t hash_at(const StackShape& shape, ThreadState& thread, std::uintptr_t stack_pointer) {
   if (stack_pointer + shape.bytes() > thread.stack.high) return 0;
@@ -113,7 +113,7 @@ std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_po
   if (victim == nullptr) victim = &ways[shapes.misses[set] % StackShapes::kWays];
   const std::uint32_t stack = unwind(stack_pointer, *victim, key, python, recognition);
   if (closes && recognition.shape != nullptr) recognition.opened = opened_.in(*recognition.shape, stack_pointer);
-  // A module in the place of another one, and larger.
+  // Another, larger module has taken a module's place.
   if (stack != 0 && stack_pointer + victim->bytes() > thread.stack.high) forget_stack(thread, stack_pointer);
   return stack;
 }
@@ -127,7 +127,7 @@ std::uint32_t NativeStacks::unwind(std::uintptr_t stack_pointer, StackShape& lea
       record::unwind(stack_pointer, python ? stop_begin_ : 0, python ? stop_end_ : 0, all, truncated);
   const std::span<const UnwoundFrame> frames(all.data(), count);
   if (frames.empty()) return 0;
-  // Beyond the outermost frame, the outermost is repeated.
+  // Past the outermost frame, the outermost is repeated.
   const auto frame = [&](std::size_t i) -> const UnwoundFrame& { return frames[std::min(i, frames.size() - 1)]; };
   const std::uint64_t addresses = hash_addresses(frames.size(), [&](std::size_t i) { return frame(i).return_address; });
   const std::uint32_t stack = intern(frames, addresses, truncated);

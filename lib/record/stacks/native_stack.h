@@ -1,5 +1,5 @@
-// The native stack of the calling thread as an intern id: recognised by its shape (stack_shapes.h) where it was
-// seen before, unwound otherwise. Ends where a Python interpreter begins.
+// The native stack of the calling thread as an intern id. It is recognised by its shape (stack_shapes.h) if it was seen
+// before, and unwound otherwise. It ends where a Python interpreter begins.
 #pragma once
 
 #include <atomic>
@@ -15,29 +15,30 @@ namespace cudadiag::record {
 
 class NativeStacks {
  public:
-  // `unloads`: how often code was unloaded, with which libraries may have gone and others come to their place.
+  // `unloads` counts the unloadings of code. With the code, libraries may have been replaced by others.
   void start(Interner& interner, std::atomic<std::uint64_t>& unloads);
-  // In a child of fork(): without what the parent has found out already, which takes the dynamic loader's lock.
+  // Called in a child of fork(). Leaves out what the parent has found: finding it takes the dynamic loader's
+  // lock.
   void attach(Interner& interner, std::atomic<std::uint64_t>& unloads);
-  // In stacks with Python code, native frames of this module, and all outside of it, are left out.
+  // Stacks with Python code leave out native frames of this module, and everything outer.
   void stop_at(std::uintptr_t begin, std::uintptr_t end);
 
-  // How a stack is recognised again, for `still_matches`.
+  // Data with which `still_matches` recognises a stack.
   struct Recognition {
-    const StackShape* shape;  // null: not known
+    const StackShape* shape;  // null if unknown
     std::uint64_t addresses;
-    std::uint8_t opened;  // a library in the stack (opened_modules.h); 0: none
+    std::uint8_t opened;  // a library in the stack (opened_modules.h); 0 if none
   };
-  // `stack_pointer`: the frame address of the recorder's callback. `salt`: what else distinguishes calls at the same
-  // depth (callback id, kernel). `python`: Python code is on the stack. `closes`: the program may close libraries. 0:
-  // not known.
+  // `stack_pointer`: the frame address of the recorder's callback. `salt`: distinguishes calls at the same depth
+  // (callback id, kernel). `python`: Python code is on the stack. `closes`: the program may close libraries. Returns 0
+  // if the stack is unknown.
   std::uint32_t current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt, bool python, bool closes,
                         Recognition& recognition);
-  // Whether the present stack is again the one of the entry's site.
+  // Whether the present stack is that of the entry's site again.
   [[gnu::hot]] bool still_matches(const SiteCache::Entry& entry, ThreadState& thread, std::uintptr_t stack_pointer);
 
  private:
-  // Whether another library lies where this one lay: then code has been unloaded.
+  // Whether another library is now at this one's place; then code has been unloaded.
   [[gnu::noinline]] bool has_gone(std::uint8_t opened);
   std::uint32_t unloads() const { return static_cast<std::uint32_t>(unloads_->load(std::memory_order_relaxed)); }
   std::uint32_t unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key, bool python,

@@ -14,7 +14,7 @@ namespace cudadiag::record {
 namespace {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
-constexpr std::uintptr_t kPage = 4096;  // the smallest there is
+constexpr std::uintptr_t kPage = 4096;  // the smallest page size
 
 std::uint64_t read_words(std::uintptr_t at) {
   std::uint64_t words = 0;
@@ -34,7 +34,7 @@ void OpenedModules::start() {
   if (Modules::find(getauxval(AT_PHDR), program)) program_ = program.map;
 }
 
-// The dynamic linker is itself one of those; what the list has before it stays. Some that it has behind it do, too.
+// Modules up to the dynamic linker in the list came with the program and stay. Some after it do too.
 bool OpenedModules::came_with_program(const LoadedModule& module) const {
   const std::uintptr_t linker = getauxval(AT_BASE);
   for (const link_map* each = linker == 0 ? nullptr : program_; each != nullptr; each = each->l_next) {
@@ -44,8 +44,8 @@ bool OpenedModules::came_with_program(const LoadedModule& module) const {
   return true;
 }
 
-// The place of the module that was there before, else a new place, else that of a module that is gone; the number of
-// places if there is none.
+// Returns the place of the module that was here before, else a new place, else that of a closed module. Returns the
+// number of places if there is none.
 std::size_t OpenedModules::place_for(std::uintptr_t begin) const {
   const std::size_t count = count_.load(kRelaxed);
   for (std::size_t i = 0; i < count; ++i) {
@@ -87,7 +87,7 @@ std::uint8_t OpenedModules::in(const StackShape& shape, std::uintptr_t stack_poi
   return 0;
 }
 
-// By it, or one as large.
+// Whether that module or one of the same size is still there.
 bool OpenedModules::is_occupied(const Module& place) {
   const std::uintptr_t begin = place.begin.load(kRelaxed);
   FoundObject now;
@@ -96,7 +96,7 @@ bool OpenedModules::is_occupied(const Module& place) {
          reinterpret_cast<std::uintptr_t>(now.map_end) == place.end.load(kRelaxed);
 }
 
-// Whatever is there now is on the stack: it does not go meanwhile.
+// The module that is there now is on the stack, so it cannot be closed meanwhile.
 bool OpenedModules::is_still_there(std::uint8_t module) const {
   const Module& known = modules_[module - 1];
   if (!is_occupied(known)) return false;

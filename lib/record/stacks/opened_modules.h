@@ -1,5 +1,5 @@
-// The libraries in stacks that the program has opened while it ran, and may close: another one may come to such a
-// place, with code alike, and without any of CUDA's own that would be seen to be unloaded. Not CUDA's libraries.
+// The libraries in stacks that the program has opened at run time, and may close. Another library with similar code may
+// take such a place, and no unloading of CUDA code would show that. CUDA's own libraries are not included.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ class OpenedModules {
  public:
   void start();
   void met(const LoadedModule& module, std::uint64_t identity);
-  // The innermost one that the stack goes through: 1 + its place; 0: none.
+  // 1 + the place of the innermost such library that the stack goes through; 0 if none.
   std::uint8_t in(const StackShape& shape, std::uintptr_t stack_pointer) const;
   bool is_still_there(std::uint8_t module) const;
   void forget() { count_.store(0, std::memory_order_release); }
@@ -26,8 +26,8 @@ class OpenedModules {
   struct Module {
     std::atomic<std::uintptr_t> begin, end;
     std::atomic<std::uint64_t> identity;
-    // The words of its build-id, if that is in its first page, which any module at that place has too. 0: it is
-    // elsewhere, or there is none.
+    // The address of the words of its build-id, if in the first page, which any module at that place has too. 0 if the
+    // build-id is elsewhere or missing.
     std::atomic<std::uintptr_t> words;
     std::atomic<std::uint64_t> first_words;
   };

@@ -1,12 +1,12 @@
-// A return address as it lies on the stack.
+// Reads a return address from the stack.
 #pragma once
 
 #include <cstdint>
 
 namespace cudadiag::record {
 
-// The address without its signature. 64-bit Arm can sign it in the bits above those of an address; "hint 7" (xpaclri)
-// clears them in x30, and does nothing on processors that sign nothing.
+// Returns the address without its signature. 64-bit Arm can sign it in the bits above the address. "hint 7" (xpaclri)
+// clears them in x30, and does nothing on processors without signatures.
 inline std::uint64_t return_address_at(std::uintptr_t slot) {
   const std::uint64_t word = *reinterpret_cast<const std::uint64_t*>(slot);
 #if defined(__aarch64__)

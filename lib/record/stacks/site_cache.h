@@ -1,6 +1,6 @@
-// The sites at which a thread issues operations, by cheap facts: the kernel's handle, the Python stack's hash, the
-// stack pointer. If these do not distinguish two sites, the native stack does: several entries may have one key. Only
-// its thread touches it.
+// The sites at which a thread issues operations, found by cheap facts: the kernel's handle, the Python stack's hash,
+// the stack pointer. If these are the same for two sites, the native stack distinguishes them, so several entries may
+// have one key. Only its own thread accesses it.
 #pragma once
 
 #include <array>
@@ -13,20 +13,20 @@ struct SiteCache {
   static constexpr std::size_t kSets = 1024;
   static constexpr std::size_t kWays = 4;
   struct alignas(32) Entry {
-    std::uint64_t key;         // 0: free
-    std::uint64_t addresses;   // hash of the native stack's return addresses, to be looked at again; 0: it has none
-    std::uint32_t shape_key;   // lower half of the key that `shape` is to have
+    std::uint64_t key;         // 0 if free
+    std::uint64_t addresses;   // hash of the native stack's return addresses, to compare again; 0 if none
+    std::uint32_t shape_key;   // lower half of the expected key of `shape`
     std::uint32_t armed_from;  // Window::armed_from
-    std::uint16_t shape;       // where these addresses lie: index of the thread's shape
+    std::uint16_t shape;       // index of the thread's shape with the places of these addresses
     std::uint16_t site;
-    std::uint16_t function;  // 0: not known
+    std::uint16_t function;  // 0 if unknown
     bool checks_its_data;    // Interner::checks_its_data
-    std::uint8_t opened;     // a library in the stack that the program may close (opened_modules.h); 0: none
+    std::uint8_t opened;     // a library in the stack that the program may close (opened_modules.h); 0 if none
   };
   std::array<Entry, kSets * kWays> entries;  // set by set
   std::uint16_t replaced;                    // entries so far
 
-  // The entry with this key that `fits`; null: none.
+  // The entry with this key that `fits`; null if none.
   template <typename Fits>
   const Entry* find(std::uint64_t key, Fits fits) const {
     const Entry* set = &entries[set_of(key)];

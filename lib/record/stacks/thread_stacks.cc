@@ -12,11 +12,11 @@ namespace cudadiag::record {
 
 namespace {
 
-// The kernel's stack grows down as it is used: what it may grow into is a part of it. Nothing else comes to lie there,
-// as the highest of the other ranges are the first, those of the program's start.
+// The kernel's stack grows down as it is used, so this includes the room to grow. Nothing else can appear there: the
+// kernel maps top down, so the ranges just below are the oldest, from the program's start.
 StackRange with_room_to_grow(StackRange stack, std::uintptr_t end_below) {
-  constexpr std::uintptr_t kGap = 1 << 20;     // that the kernel leaves below, or goes without
-  constexpr std::uintptr_t kMost = 256 << 20;  // where there is no limit
+  constexpr std::uintptr_t kGap = 1 << 20;     // the kernel normally leaves this gap below
+  constexpr std::uintptr_t kMost = 256 << 20;  // if there is no limit
   const std::uintptr_t lowest = std::max(end_below + kGap, stack.high - std::min(stack.high, kMost));
   return {std::min(stack.low, lowest), stack.high};
 }
@@ -33,8 +33,8 @@ bool find_stack(std::uintptr_t inside, StackRange& stack) {
   return false;
 }
 
-// Whether the stack lasts as long as the calling thread: it is the kernel's, which has the program's random bytes at
-// its end, or has the thread's own data there. Leaves out what lies beyond these.
+// Whether the stack lasts as long as the calling thread. It does if it is the kernel's stack, with the program's random
+// bytes at its end, or if it contains the thread's own data. Leaves out what is beyond these.
 bool is_own(StackRange& stack, std::uintptr_t stack_pointer) {
   if (stack.has(getauxval(AT_RANDOM))) return true;
   const auto data = reinterpret_cast<std::uintptr_t>(reinterpret_cast<void*>(pthread_self()));

@@ -1,5 +1,5 @@
-// The stack that a thread runs on: its own, or that of a coroutine, of which hundreds may come and go. Their bounds are
-// from the memory map when they were first met: they may have ended since, and others may be there.
+// The stack that a thread runs on: its own, or that of a coroutine, of which there may be hundreds. The bounds come
+// from the memory map when the stack was first seen. The stack may have ended since, and another may be there.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ namespace cudadiag::record {
 struct ThreadState;
 
 struct StackRange {
-  std::uintptr_t low, high;  // as mapped; zero: none
+  std::uintptr_t low, high;  // as mapped; zero if none
 
   bool has(std::uintptr_t address) const { return address >= low && address < high; }
 };
@@ -26,13 +26,13 @@ struct KnownStacks {
     const std::uint64_t page = stack_pointer >> kPageBits;
     return &ranges[(page * 0x9e3779b97f4a7c15 >> (64 - kSetBits)) * kWays];
   }
-  // Set by set, by the page on which the thread was; the newest first.
+  // By set, chosen by the page that the thread was on; newest first.
   std::array<StackRange, kSets * kWays> ranges;
 };
 
-// Makes the stack that this lies on the thread's newest. False: it is none that is mapped.
+// Makes the mapped stack that contains this address the thread's newest. Returns false if there is none.
 bool change_stack(ThreadState& thread, std::uintptr_t stack_pointer);
-// It is not where it was.
+// Called if the stack is no longer at its place.
 void forget_stack(ThreadState& thread, std::uintptr_t stack_pointer);
 
 }  // namespace cudadiag::record

@@ -11,9 +11,9 @@ namespace cudadiag::record {
 
 namespace {
 
-// Where there are no tables, libgcc compares the code with that of a signal's return, even if it is not code: a
-// coroutine's first frame may return to anything. An address that cannot be read gets these tables, which have one
-// function, with nothing to undo, for all addresses but the one below its begin.
+// Without tables, libgcc compares the code with that of a signal return, even if it is not code: a coroutine's first
+// frame may return to any address. An unreadable address gets these tables. They have one function, with nothing to
+// undo, for all addresses except the one just below its begin.
 constexpr std::uint64_t kNowhere = std::uint64_t{1} << 63;
 struct TablesOfNowhere {
   std::uint8_t version = 1, frames_encoding = 0x1b, count_encoding = 0xff, table_encoding = 0xff;  // pcrel sdata4; none
@@ -31,30 +31,30 @@ static_assert(offsetof(TablesOfNowhere, common) == 8 && offsetof(TablesOfNowhere
               "as libgcc reads it");
 constexpr TablesOfNowhere kTablesOfNowhere;
 
-// Whether libgcc can read it as code; `address` is right before it, or within.
+// Whether libgcc can read it as code. `address` is just before it, or inside it.
 bool can_be_code(std::uintptr_t address) { return is_readable(address) && is_readable(address + 2); }
 
-// Where the frames of one unwinding keep their return addresses. libgcc's CFA of a frame is its stack pointer after the
-// return into it.
+// Finds where the frames of one unwinding keep their return addresses. libgcc's CFA of a frame is its stack pointer
+// after the return into it.
 class ReturnSlots {
  public:
-  // Call it for each frame in turn. `address`: the return address into this frame.
+  // Call it for each frame in turn. `address` is the return address into this frame.
   std::uintptr_t next(_Unwind_Context* context, std::uintptr_t address) {
     const std::uintptr_t end = _Unwind_GetCFA(context);
 #if defined(__x86_64__)
-    // The call put the address right there.
+    // The call stored the address directly below.
     (void)address;
     return end - sizeof(address);
 #else
-    // The function that was called put it somewhere in its own frame: into the record that its x29 pointed to, or, if
-    // it keeps none, elsewhere. An address that was nowhere gets a slot that never matches.
+    // The called function stored it somewhere in its own frame: in the record that its x29 pointed to, or elsewhere if
+    // it keeps no record. An address that is not found gets a slot that never matches.
     const std::uintptr_t begin = callee_stack_pointer_, record = callee_frame_pointer_ + sizeof(address);
     callee_stack_pointer_ = end;
     callee_frame_pointer_ = _Unwind_GetGR(context, kFramePointer);
     const auto has_it = [&](std::uintptr_t slot) {
       return slot % sizeof(slot) == 0 && return_address_at(slot) == address;
     };
-    if (begin == 0) return end - sizeof(address);  // the first frame: what it called is this unwinding
+    if (begin == 0) return end - sizeof(address);  // the first frame: it called this unwinding
     if (record >= begin && record < end && has_it(record)) return record;
     if (end - begin > kMostSearched) return end - sizeof(address);
     for (std::uintptr_t slot = begin; slot + sizeof(slot) <= end; slot += sizeof(slot)) {
@@ -115,7 +115,7 @@ std::size_t unwind(std::uintptr_t stack_pointer, std::uintptr_t stop_begin, std:
 
 }  // namespace cudadiag::record
 
-// Called by libgcc's unwinder for a frame's tables. Ours is bound at link time and stays hidden.
+// libgcc's unwinder calls this for a frame's tables. This definition is bound at link time and stays hidden.
 extern "C" __attribute__((visibility("hidden"))) int _dl_find_object(void* address,
                                                                      cudadiag::record::FoundObject* found) {
   return cudadiag::record::find_tables(address, *found) ? 0 : -1;

@@ -70,7 +70,7 @@ inline constexpr Field<std::uint32_t, 40> kReach;       // Reach
 inline constexpr Field<std::uint32_t, 44> kUnsaved;     // Unsaved
 inline constexpr std::size_t kBlockSize = 48;
 
-// What points to a block.
+// The origin of a pointer to a block.
 enum class Reach : std::uint32_t { nothing = 0, parameter = 1, memory = 2, module = 3 };
 
 // Why a block with a pointer to it was not saved, or only in part.
@@ -81,7 +81,7 @@ enum class Unsaved : std::uint32_t {
   file = 3,        // its file could not be written
 };
 
-// What could not be saved at all.
+// Kinds of things that could not be saved at all.
 enum class Missing : std::uint32_t {
   attribute = 1,    // of the launch, referring to objects of its process; count: its id
   allocations = 2,  // that the recorder dropped; count
