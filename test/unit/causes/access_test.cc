@@ -1,4 +1,4 @@
-// Causes that an access of known address has.
+// Causes of failed accesses whose address is known.
 #include <doctest/doctest.h>
 
 #include "unit/causes/symptoms_builder.h"
@@ -26,7 +26,7 @@ Symptoms access(Relation relation, std::optional<std::uint64_t> distance = {}) {
 
 }  // namespace
 
-TEST_CASE("past the end of what the parameter pointed to") {
+TEST_CASE("an access past the end of the parameter's memory") {
   Symptoms symptoms = access(Relation::past_end, 4096);
   auto cause = explain(symptoms);
   REQUIRE(cause);
@@ -34,30 +34,30 @@ TEST_CASE("past the end of what the parameter pointed to") {
   CHECK(cause->certain);
   CHECK(cause->text == "scale() reads 4.0 KiB past the end of parameter 1: 16.0 MiB allocated at scale.cu:19, main");
   CHECK(cause->fix.at(0) == "compare the index with the number of elements before the access: if (i < n)");
-  SUBCASE("at the end") {
+  SUBCASE("exactly at the end") {
     symptoms.access->distance = 0;
     CHECK(explain(symptoms)->text.starts_with("scale() reads just past the end of parameter 1"));
   }
-  SUBCASE("by 2^32 elements") {
+  SUBCASE("off by 2^32 elements") {
     symptoms.access->overflow = true;
     CHECK(explain(symptoms)->text.ends_with("the distance fits a 32-bit index that overflowed, times 4 bytes"));
   }
-  SUBCASE("of a line that is not known") {
+  SUBCASE("memory allocated at an unknown line") {
     symptoms.access->allocation->allocated.reset();
     CHECK(explain(symptoms)->text == "scale() reads 4.0 KiB past the end of parameter 1, which has 16.0 MiB");
   }
-  SUBCASE("of shared memory") {
+  SUBCASE("shared memory") {
     symptoms.access->shared = true;
     CHECK(explain(symptoms)->id == "shared-out-of-range");
     CHECK(explain(symptoms)->text == "scale() reads 4.0 KiB past the end of its block's shared memory");
   }
-  SUBCASE("without an access none of it is said") {
+  SUBCASE("no cause without an access") {
     symptoms.access.reset();
     CHECK(id_of(symptoms) == "none");
   }
 }
 
-TEST_CASE("before the beginning of what the parameter pointed to") {
+TEST_CASE("an access before the beginning of the parameter's memory") {
   const auto cause = explain(access(Relation::before, 4));
   REQUIRE(cause);
   CHECK(cause->id == "address-before-allocation");
@@ -65,7 +65,7 @@ TEST_CASE("before the beginning of what the parameter pointed to") {
         "scale() reads 4 bytes before the beginning of parameter 1: 16.0 MiB allocated at scale.cu:19, main");
 }
 
-TEST_CASE("freed memory that is known by its address alone") {
+TEST_CASE("freed memory found by its address only") {
   Symptoms freed = access(Relation::freed);
   freed.access->parameter.clear();
   freed.access->allocation->freed = diagnose::Location{.file = "scale.cu", .function = "main", .line = 30};
@@ -81,7 +81,7 @@ TEST_CASE("freed memory that is known by its address alone") {
   CHECK((!other || other->id != "stale-graph-pointer"));
 }
 
-TEST_CASE("freed, null, foreign and misaligned") {
+TEST_CASE("accesses to freed, null, host, other devices' and misaligned addresses") {
   Symptoms freed = access(Relation::freed);
   freed.access->allocation->freed = diagnose::Location{.file = "scale.cu", .function = "main", .line = 30};
   CHECK(explain(freed)->id == "use-after-free");

@@ -6,7 +6,7 @@
 
 using namespace cudadiag::causes;
 
-TEST_CASE("facts fill a text, or it is left out") {
+TEST_CASE("a text that lacks a fact is left out") {
   Facts facts;
   facts.add("a", "1");
   CHECK(filled("a is {a}", facts) == "a is 1");
@@ -14,7 +14,7 @@ TEST_CASE("facts fill a text, or it is left out") {
   CHECK(!filled("{a} and {b}", facts));
   CHECK(!filled("{a", facts));
   facts.add("b", "{a}");
-  CHECK(filled("{b}", facts) == "{a}");  // what a program called something is no text of ours
+  CHECK(filled("{b}", facts) == "{a}");  // braces in a fact are not placeholders
 }
 
 TEST_CASE("sizes and subscripts") {
@@ -32,7 +32,7 @@ TEST_CASE("sizes and subscripts") {
   CHECK(item_size("quint4x2") == 0);
 }
 
-TEST_CASE("the extent of hostile shapes is not known") {
+TEST_CASE("the extent of impossible shapes is unknown") {
   Argument argument;
   CHECK(!extent(argument));
   argument.shape = {INT64_MAX, INT64_MAX};

@@ -6,7 +6,7 @@
 
 using namespace cudadiag::causes;
 
-TEST_CASE("device numbers and what hides devices") {
+TEST_CASE("wrong device numbers and hidden devices") {
   Symptoms symptoms = refused_call(101, "cudaSetDevice");
   CHECK(text_of(symptoms) == "this process has no device with the number given to cudaSetDevice");
   symptoms.environment = {{"CUDA_VISIBLE_DEVICES", "0,1"}};
@@ -23,7 +23,7 @@ TEST_CASE("device numbers and what hides devices") {
   CHECK(id_of(symptoms) == "no-device");
 }
 
-TEST_CASE("a device that is refused to a call which does more than choose it") {
+TEST_CASE("a wrong device is certain only for calls that just choose it") {
   CHECK(explain(refused_call(101, "cudaSetDevice"))->certain);
   CHECK(explain(refused_call(101, "cuDeviceGet"))->certain);
   Symptoms symptoms = refused_call(101, "cudaDeviceGetP2PAttribute");
@@ -33,16 +33,16 @@ TEST_CASE("a device that is refused to a call which does more than choose it") {
   CHECK(text_of(symptoms).find("CUDA_VISIBLE_DEVICES=0,1") != std::string::npos);
 }
 
-// The text of cuda.h for these codes names other reasons, too.
-TEST_CASE("refusals of which the code names the commonest cause") {
+// The comments in cuda.h on these codes name other reasons, too.
+TEST_CASE("errors for which only the commonest cause is named") {
   for (const std::uint32_t code : {46u, 222u, 802u}) {
     CAPTURE(code);
     CHECK_FALSE(explain(refused_call(code, "cuInit"))->certain);
   }
 }
 
-// cudaMemPrefetchAsync answers so for device 0 of a machine whose GPU has no concurrentManagedAccess, too.
-TEST_CASE("a prefetch that a device refuses") {
+// cudaMemPrefetchAsync also returns 101 for device 0 if the GPU has no concurrentManagedAccess.
+TEST_CASE("a device that refuses a prefetch") {
   for (const char* call : {"cudaMemPrefetchAsync", "cuMemPrefetchAsync_v2", "cudaMemAdvise"}) {
     const auto cause = explain(refused_call(101, call));
     REQUIRE(cause);
@@ -54,7 +54,7 @@ TEST_CASE("a prefetch that a device refuses") {
 
 TEST_CASE("a fork of a process that had used CUDA") {
   Symptoms symptoms = refused_call(3, "cudaSetDevice");
-  CHECK(id_of(symptoms) == "none");  // the code alone says nothing of forks
+  CHECK(id_of(symptoms) == "none");  // the code alone does not show a fork
   symptoms.forked_from = 4711;
   CHECK(id_of(symptoms) == "cuda-after-fork");
   CHECK(text_of(symptoms).find("process 4711") != std::string::npos);
@@ -62,7 +62,7 @@ TEST_CASE("a fork of a process that had used CUDA") {
   CHECK(id_of(symptoms) == "none");
 }
 
-TEST_CASE("code and driver that do not fit") {
+TEST_CASE("code and drivers that do not match") {
   Symptoms symptoms = refused_call(209, "cudaLaunchKernel");
   CHECK(text_of(symptoms) == "the program carries no code for this GPU: it was built for other architectures");
   symptoms.gpus = {"NVIDIA H200"};
@@ -75,7 +75,7 @@ TEST_CASE("code and driver that do not fit") {
   CHECK(text_of(symptoms).find("550.54.15") != std::string::npos);
 }
 
-TEST_CASE("refusals whose code is the cause") {
+TEST_CASE("errors whose code is the cause") {
   const std::pair<std::uint32_t, const char*> wanted[] = {
       {13, "invalid-symbol"},    {34, "stub-library"},     {35, "driver-too-old"},        {36, "driver-too-old"},
       {46, "device-busy"},       {218, "invalid-ptx"},     {221, "no-ptx-compiler"},      {223, "no-ptx-compiler"},
@@ -85,5 +85,5 @@ TEST_CASE("refusals whose code is the cause") {
     CHECK(id_of(gpu_error(code)) == "none");
   }
   CHECK(id_of(refused_call(500, "cuModuleGetFunction")) == "function-not-found");
-  CHECK(id_of(refused_call(500, "cuGetProcAddress_v2")) == "none");  // a library's probing
+  CHECK(id_of(refused_call(500, "cuGetProcAddress_v2")) == "none");  // a library probes for functions
 }

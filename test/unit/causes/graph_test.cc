@@ -6,7 +6,7 @@
 
 using namespace cudadiag::causes;
 
-TEST_CASE("each error of a capture has a cause of its own") {
+TEST_CASE("each capture error has its own cause") {
   const std::pair<std::uint32_t, const char*> wanted[] = {
       {900, "capture-unsupported"}, {901, "capture-invalidated"}, {902, "capture-merge"},
       {903, "capture-unmatched"},   {904, "capture-unjoined"},    {905, "capture-isolation"},
@@ -20,7 +20,7 @@ TEST_CASE("each error of a capture has a cause of its own") {
   CHECK(id_of(refused_call(909, "cudaStreamEndCapture")) == "none");
 }
 
-TEST_CASE("what may not be done in a capture") {
+TEST_CASE("calls that are forbidden in a capture") {
   CHECK(text_of(refused_call(900, "cudaStreamSynchronize")) ==
         "cudaStreamSynchronize waits for the GPU, but nothing runs on it while a graph is captured");
   CHECK(explain(refused_call(900, "cudaMalloc"))->fix[0].find("cudaMallocAsync") != std::string::npos);
@@ -47,7 +47,7 @@ TEST_CASE("what may not be done in a capture") {
   CHECK(id_of(symptoms) == "capture-unsupported");
 }
 
-TEST_CASE("a capture of another thread") {
+TEST_CASE("a capture by another thread") {
   Symptoms symptoms = refused_call(900, "cudaHostAlloc");
   symptoms.captured_by_other_thread = true;
   CHECK(id_of(symptoms) == "capture-by-another-thread");

@@ -23,7 +23,7 @@ Symptoms waiting_for(WaitsFor what, const std::string& wait) {
 
 }  // namespace
 
-TEST_CASE("what a stream waits for is the cause") {
+TEST_CASE("the cause is what the stream waits for") {
   Symptoms value = waiting_for(WaitsFor::value, "until the word at 0x10 equals 1");
   CHECK(id_of(value) == "value-never-written");
   CHECK(text_of(value) == "the stream waits until the word at 0x10 equals 1");
@@ -34,15 +34,15 @@ TEST_CASE("what a stream waits for is the cause") {
   CHECK(id_of(standing_at(Work::call)) == "none");
 }
 
-TEST_CASE("kernels that wait for other ranks are known by their names") {
+TEST_CASE("kernels that wait for other ranks are recognised by name") {
   CHECK(id_of(standing_at(Work::kernel, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)")) ==
         "collective-waits-for-rank");
   CHECK(id_of(standing_at(Work::kernel, "vllm::cross_device_reduce_1stage<float, 2>")) == "kernel-waits-for-peer");
   CHECK(id_of(standing_at(Work::kernel, "spin(int*)")) == "kernel-does-not-end");
-  CHECK(id_of(standing_at(Work::kernel)) == "none");  // several kernels can be the one
+  CHECK(id_of(standing_at(Work::kernel)) == "none");  // several kernels are possible
 }
 
-TEST_CASE("what is known of a job's ranks comes before what the kernel's name says") {
+TEST_CASE("facts on the job's ranks count for more than the kernel's name") {
   Symptoms symptoms =
       standing_at(Work::kernel, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
   symptoms.ranks = 8;
@@ -67,7 +67,7 @@ TEST_CASE("what is known of a job's ranks comes before what the kernel's name sa
   CHECK(text_of(symptoms).starts_with("all 8 ranks of this run have called the collective"));
 }
 
-TEST_CASE("what has been tried is not recommended again") {
+TEST_CASE("steps already tried are not recommended again") {
   for (const Work operation : {Work::kernel, Work::graph}) {
     Symptoms symptoms = standing_at(operation, "spin(int*)");
     const auto first_step = [&] { return explain(symptoms)->fix.front(); };
@@ -80,12 +80,12 @@ TEST_CASE("what has been tried is not recommended again") {
   }
 }
 
-TEST_CASE("host functions and graphs") {
+TEST_CASE("host functions and graphs that do not end") {
   CHECK(id_of(standing_at(Work::host_function)) == "host-function-does-not-return");
   CHECK(id_of(standing_at(Work::graph)) == "graph-does-not-end");
 }
 
-TEST_CASE("a kernel that failed does not hang, and one that hangs has no cause of another family") {
+TEST_CASE("failures and hangs never get each other's causes") {
   CHECK(id_of(gpu_error(719, "ncclDevKernel_AllReduce")) != "collective-waits-for-rank");
   Symptoms hanging = gpu_error(715);
   hanging.hang = true;

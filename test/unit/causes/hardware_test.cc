@@ -6,19 +6,19 @@
 
 using namespace cudadiag::causes;
 
-TEST_CASE("below the program") {
+TEST_CASE("causes in the hardware") {
   const std::pair<std::uint32_t, const char*> wanted[] = {
       {214, "ecc"}, {220, "nvlink"}, {226, "memory-contained"}, {702, "launch-timeout"}};
   for (const auto& [code, id] : wanted) {
     CHECK(id_of(gpu_error(code)) == id);
     CHECK(explain(gpu_error(code))->certain);
   }
-  CHECK(text_of(gpu_error(702)).find("display") == std::string::npos);  // an H200 drives none
+  CHECK(text_of(gpu_error(702)).find("display") == std::string::npos);  // an H200 drives no display
   CHECK(id_of(gpu_error(719)) == "none");
   CHECK(id_of(gpu_error(700)) == "none");
 }
 
-TEST_CASE("under MPS the fault may be another program's") {
+TEST_CASE("under MPS another program may have caused the fault") {
   Symptoms symptoms = gpu_error(700);
   symptoms.may_be_another_client = true;
   CHECK(id_of(symptoms) == "mps-client");

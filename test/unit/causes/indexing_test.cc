@@ -23,7 +23,7 @@ Symptoms embedding() {
 
 }  // namespace
 
-TEST_CASE("an embedding with the values: which, how large, what would be right") {
+TEST_CASE("an embedding with values: the text has the index, its value and the valid range") {
   Symptoms symptoms = embedding();
   symptoms.arguments = {index_argument("indices", 0, 30050, 30000, 3, {0, 77}, 30050),
                         index_argument("idx", 0, 30050, 30000, 3, {0, 77}, 30050)};
@@ -38,7 +38,7 @@ TEST_CASE("an embedding with the values: which, how large, what would be right")
   CHECK(cause->proof == std::vector<std::size_t>{1});
 }
 
-TEST_CASE("an embedding without values: the assertion is certain, the text names no tensor") {
+TEST_CASE("an embedding without values: the cause is certain, the text names no tensor") {
   const auto cause = explain(embedding());
   REQUIRE(cause);
   CHECK(cause->certain);
@@ -47,14 +47,14 @@ TEST_CASE("an embedding without values: the assertion is certain, the text names
   CHECK(cause->fix.size() == 1);
 }
 
-TEST_CASE("which function it was is asked of the frames up to the user's own, no further") {
+TEST_CASE("only frames inside the user's frame name the PyTorch function") {
   Symptoms symptoms = embedding();
   symptoms.python = {{"/home/u/train.py", "forward", true},
                      {"/v/site-packages/torch/nn/functional.py", "embedding", false}};
   CHECK(text_of(symptoms) == "an index is outside of the dimension that it indexes");
 }
 
-TEST_CASE("every index assertion of PyTorch's kernels") {
+TEST_CASE("every index assertion in PyTorch's kernels is recognised") {
   for (const char* condition :
        {kGather, "idx_dim >= 0 && idx_dim < index_size && \"scatter gather kernel index out of bounds\"",
         "-sizes[i] <= index && index < sizes[i] && \"index out of bounds\"", "srcIndex < srcSelectDimSize",
@@ -67,13 +67,13 @@ TEST_CASE("every index assertion of PyTorch's kernels") {
   }
 }
 
-TEST_CASE("the same condition in a kernel of the program's own is only that kernel's assertion") {
+TEST_CASE("the same condition in the program's own kernel is only a failed assertion") {
   Symptoms symptoms = pytorch_assert("srcIndex < srcSelectDimSize");
   symptoms.device_file = "/home/u/kernels.cu";
   CHECK(id_of(symptoms) == "failed-assertion");
 }
 
-TEST_CASE("without the assertion's text the kernel stands for it, of a failed assertion alone") {
+TEST_CASE("without the assertion's text the kernel's name decides, but only for error 710") {
   CHECK(id_of(gpu_error(710, kGatherKernel)) == "index-out-of-range");
   CHECK(id_of(gpu_error(700, kGatherKernel)) == "none");
   CHECK(id_of(gpu_error(710, "vectorized_gather_kernel(float*)")) == "none");
@@ -91,23 +91,23 @@ TEST_CASE("labels") {
   symptoms.arguments = {index_argument("target", 0, 12, 10, 2, {7}, 12)};
   CHECK(text_of(symptoms) == "target[7] = 12 is not a label: 10 classes are 0 to 9, and it is not ignore_index");
 
-  SUBCASE("that count from one") {
+  SUBCASE("labels that count from one") {
     symptoms.arguments = {index_argument("target", 1, 10, 10, 6, {3}, 10)};
     CHECK(text_of(symptoms) == "target holds labels from 1 to 10, but 10 classes are numbered 0 to 9");
     CHECK(explain(symptoms)->fix[0] == "count labels from 0: target - 1");
   }
-  SUBCASE("of which one is 0 do not count from one") {
+  SUBCASE("labels with a 0 do not count from one") {
     symptoms.arguments = {index_argument("target", 0, 10, 10, 6, {3}, 10)};
     CHECK(text_of(symptoms) == "target[3] = 10 is not a label: 10 classes are 0 to 9, and it is not ignore_index");
   }
-  // For nll_loss(ignore_index=255): ignored labels are outside of the classes, and are not counted.
-  SUBCASE("-100 is a bad label where another ignore_index was given") {
+  // For nll_loss(ignore_index=255): ignored labels are outside the classes, but are not counted.
+  SUBCASE("-100 is a bad label if ignore_index differs") {
     symptoms.arguments = {index_argument("target", -100, 255, 10, 40, {0}, -100)};
     CHECK(text_of(symptoms) == "target[0] = -100 is not a label: 10 classes are 0 to 9, and it is not ignore_index");
   }
 }
 
-TEST_CASE("positions past their table") {
+TEST_CASE("positions past the end of their table") {
   Symptoms symptoms = embedding();
   symptoms.source = "x = x + self.position_embeddings(position_ids)";
   const auto cause = explain(symptoms);
@@ -122,7 +122,7 @@ TEST_CASE("positions past their table") {
   CHECK(text_of(symptoms).starts_with("position_ids[0,512] = 512, but the table has 512 rows (valid 0..511)"));
 }
 
-TEST_CASE("a line that adds both embeddings leaves it to the values which of them failed") {
+TEST_CASE("values decide which of two embeddings on a line failed") {
   Symptoms symptoms = embedding();
   symptoms.arguments.clear();
   symptoms.source = "x = self.tokens(ids) + self.position_embedding(steps)";
@@ -135,7 +135,7 @@ TEST_CASE("a line that adds both embeddings leaves it to the values which of the
   CHECK(id_of(symptoms) == "index-out-of-range");
 }
 
-TEST_CASE("indices that a kernel of their own checks") {
+TEST_CASE("indices that a separate kernel checks") {
   Symptoms symptoms = gpu_error(710, "void at::native::_assert_async_cuda_kernel<bool>(bool const*, at::native::Msg)");
   CHECK(id_of(symptoms) == "none");
   symptoms.arguments = {index_argument("cells", 0, 77, 50, 1, {123}, 77)};
@@ -159,13 +159,13 @@ TEST_CASE("bags, repeats and groups") {
   CHECK(id_of(pytorch_assert("offset <= tensor_ShapeA[0]", "GroupMMCommon.cuh")) == "failed-assertion");
 }
 
-TEST_CASE("one_hot is named by the line") {
+TEST_CASE("the source line shows one_hot") {
   Symptoms symptoms = pytorch_assert("idx_dim >= 0 && idx_dim < index_size && \"index out of bounds\"");
   symptoms.source = "F.one_hot(labels, 10)";
   CHECK(text_of(symptoms).find("one_hot") != std::string::npos);
 }
 
-TEST_CASE("compiled code asserts with the bound in its text") {
+TEST_CASE("assertions in compiled code contain the bound") {
   Symptoms symptoms = pytorch_assert("index out of bounds: 0 <= tmp4 < 30522");
   symptoms.device_file = "/tmp/torchinductor_u/k4/ck46.py";
   CHECK(text_of(symptoms) == "an index in compiled code is outside of its dimension (valid 0..30521)");
@@ -177,21 +177,21 @@ TEST_CASE("compiled code asserts with the bound in its text") {
   CHECK(id_of(symptoms) == "failed-assertion");
 }
 
-TEST_CASE("a kernel that checks nothing, with indices that cannot be right") {
+TEST_CASE("indices out of range for a kernel that checks nothing") {
   Symptoms symptoms = gpu_error(700);
   symptoms.arguments = {index_argument("block_table", 0, 900, 512, 4, {3, 1}, 900)};
   const auto cause = explain(symptoms);
   REQUIRE(cause);
   CHECK(cause->id == "index-argument-out-of-range");
   CHECK(!cause->certain);
-  symptoms.code = 717;  // so far out that another kind of memory begins there
+  symptoms.code = 717;  // so far out that it is in another kind of memory
   CHECK(id_of(symptoms) == "index-argument-out-of-range");
   symptoms.code = 700;
   symptoms.arguments = {index_argument("block_table", 0, 511, 512, 0, {}, 0)};
   CHECK(id_of(symptoms) == "none");
 }
 
-TEST_CASE("others with an assertion of their own") {
+TEST_CASE("other operators with separate assertions") {
   CHECK(id_of(pytorch_assert("totalElements <= srcSize")) == "masked-scatter-too-short");
   CHECK(id_of(pytorch_assert("maxind >= 0 && maxind < outputImageSize")) == "unpool-index-out-of-range");
   CHECK(id_of(pytorch_assert("end >= begin", "EmbeddingBag.cu")) == "bag-offsets-decrease");

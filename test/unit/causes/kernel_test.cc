@@ -4,9 +4,9 @@
 
 using namespace cudadiag::causes;
 
-TEST_CASE("a kernel's own assertion is its cause") {
+TEST_CASE("a kernel's own assertion is the cause") {
   Symptoms symptoms = gpu_error(710);
-  CHECK(id_of(symptoms) == "none");  // its text is not known
+  CHECK(id_of(symptoms) == "none");  // its text is unknown
   symptoms.assertion = "count[i] < capacity";
   symptoms.device_file = "/home/u/hash.cu";
   CHECK(text_of(symptoms) == "the kernel's own assertion is false: `count[i] < capacity`");
@@ -15,7 +15,7 @@ TEST_CASE("a kernel's own assertion is its cause") {
   CHECK(explain(symptoms)->certain);
 }
 
-TEST_CASE("stack and trap by the exception, whatever the code") {
+TEST_CASE("the exception shows a stack overflow or a trap, whatever the code") {
   for (const char* exception : {"Warp Hardware Stack Overflow", "Lane User Stack Overflow"}) {
     Symptoms symptoms = gpu_error(700);
     symptoms.exception = exception;
@@ -28,7 +28,7 @@ TEST_CASE("stack and trap by the exception, whatever the code") {
   CHECK(id_of(symptoms) == "none");
 }
 
-TEST_CASE("a stack canary tells of a write, not of a stack that is too small") {
+TEST_CASE("a stack canary shows a write over the stack, not a small stack") {
   Symptoms symptoms = gpu_error(719);
   symptoms.exception = "Warp Stack Canary";
   const auto cause = explain(symptoms);
@@ -38,11 +38,11 @@ TEST_CASE("a stack canary tells of a write, not of a stack that is too small") {
   for (const std::string& step : cause->fix) CHECK(step.find("StackSize") == std::string::npos);
 }
 
-TEST_CASE("by the code, often") {
+TEST_CASE("causes from the code alone are mostly uncertain") {
   CHECK(id_of(gpu_error(714)) == "hardware-stack-error");
   CHECK(id_of(gpu_error(715)) == "invalid-code");
   CHECK(id_of(gpu_error(717)) == "invalid-address-space");
-  // An H200 said so of four programs of which none had taken one kind of memory for another.
+  // An H200 reported 717 for four programs, none of which had confused kinds of memory.
   CHECK(explain(gpu_error(717))->fix.front() ==
         "check the indices, strides and sizes that this kernel computes addresses from");
   CHECK(id_of(gpu_error(721)) == "tensor-memory-leak");

@@ -26,7 +26,7 @@ Symptoms pooling(const std::string& version) {
 
 }  // namespace
 
-TEST_CASE("attention over 65536 batches") {
+TEST_CASE("attention with 65536 batches is a known bug") {
   CHECK(id_of(attention(65536)) == "known-bug");
   CHECK(text_of(attention(65536)).find("pytorch/issues/142228") != std::string::npos);
   CHECK(id_of(attention(65535)) == "none");
@@ -35,7 +35,7 @@ TEST_CASE("attention over 65536 batches") {
   CHECK(id_of(own) == "grid-too-large");
 }
 
-TEST_CASE("a bug that a version may no longer have") {
+TEST_CASE("a known bug applies only up to its last version") {
   CHECK(id_of(pooling("2.11.0+cu130")) == "known-bug");
   CHECK(id_of(pooling("1.13.1")) == "known-bug");
   CHECK(id_of(pooling("2.13.0")) == "index-overflow-32");

@@ -4,7 +4,7 @@
 
 using namespace cudadiag::causes;
 
-TEST_CASE("block") {
+TEST_CASE("blocks that are empty or too large") {
   for (const std::uint32_t code : {1u, 9u}) {
     CHECK(id_of(refused_launch(code, {1, 1, 1}, {2048, 1, 1})) == "block-too-large");
     CHECK(id_of(refused_launch(code, {1, 1, 1}, {1, 1, 65})) == "block-too-large");
@@ -16,22 +16,22 @@ TEST_CASE("block") {
   CHECK(id_of(refused_launch(400, {1, 1, 1}, {2048, 1, 1})) != "block-too-large");
 }
 
-TEST_CASE("a block of more threads than 64 bits count has some") {
+TEST_CASE("a block whose number of threads overflows is not empty") {
   const Symptoms symptoms = refused_launch(1, {1, 1, 1}, {0x80000000u, 0x80000000u, 4});
   CHECK(text_of(symptoms) ==
         "a block of 2147483648,2147483648,4 is larger than any GPU supports: 1024 threads, at most 1024,1024,64");
   CHECK(id_of(refused_launch(1, {0x80000000u, 0x80000000u, 4}, {32, 1, 1})) == "grid-too-large");
 }
 
-TEST_CASE("grid") {
+TEST_CASE("grids that are empty or too large") {
   CHECK(id_of(refused_launch(9, {1, 65536, 1}, {32, 1, 1})) == "grid-too-large");
   CHECK(id_of(refused_launch(9, {65536, 1, 1}, {32, 1, 1})) == "none");
   CHECK(id_of(refused_launch(9, {65536, 65535, 65535}, {32, 1, 1})) == "none");
   CHECK(id_of(refused_launch(9, {0, 1, 1}, {32, 1, 1})) == "empty-grid");
-  CHECK(id_of(refused_call(9, "cudaMemcpy")) == "none");  // no launch, no dimensions
+  CHECK(id_of(refused_call(9, "cudaMemcpy")) == "none");  // without a launch there are no dimensions
 }
 
-TEST_CASE("shared memory") {
+TEST_CASE("launches that request too much shared memory") {
   CHECK(explain(refused_launch(1, {1, 1, 1}, {32, 1, 1}, 232449))->certain);
   const auto cause = explain(refused_launch(1, {1, 1, 1}, {32, 1, 1}, 65536));
   REQUIRE(cause);
@@ -40,7 +40,7 @@ TEST_CASE("shared memory") {
   CHECK(id_of(refused_launch(1, {1, 1, 1}, {32, 1, 1}, 49152)) == "none");
 }
 
-TEST_CASE("registers") {
+TEST_CASE("too many registers") {
   const auto cause = explain(refused_launch(701, {1, 1, 1}, {1024, 1, 1}));
   REQUIRE(cause);
   CHECK(cause->id == "too-many-registers");
@@ -48,7 +48,7 @@ TEST_CASE("registers") {
   CHECK(cause->text.find("64 registers") != std::string::npos);
   CHECK(id_of(refused_launch(701, {1, 1, 1}, {1024, 1, 1}, 60000)) == "shared-memory-too-large");
   CHECK(id_of(refused_call(701, "cudaMalloc")) == "none");
-  CHECK(id_of(refused_launch(701, {1, 1, 1}, {32, 1, 1})) == "none");  // a thread has 255 at most in any case
+  CHECK(id_of(refused_launch(701, {1, 1, 1}, {32, 1, 1})) == "none");  // a thread never has more than 255
 }
 
 TEST_CASE("cooperative launches and clusters") {

@@ -19,12 +19,12 @@ Argument tensor(const std::string& dtype, std::vector<std::int64_t> shape, std::
 
 }  // namespace
 
-TEST_CASE("memory of a device that the kernel's has no access to") {
+TEST_CASE("memory of a device to which the kernel's device has no access") {
   Symptoms symptoms = gpu_error(700);
   symptoms.device = 0;
   symptoms.arguments = {pointer_argument("near", 0x1000, "live"), pointer_argument("far", 0x5000, "live")};
   symptoms.arguments[1].allocation->device = 1;
-  CHECK(id_of(symptoms) == "none");  // it was given access
+  CHECK(id_of(symptoms) == "none");  // it has access
   symptoms.arguments[1].allocation->out_of_reach = true;
   const auto cause = explain(symptoms);
   REQUIRE(cause);
@@ -40,7 +40,7 @@ TEST_CASE("memory of a device that the kernel's has no access to") {
   CHECK(id_of(symptoms) == "none");
 }
 
-TEST_CASE("freed memory, where no other pointer can be what was used") {
+TEST_CASE("freed memory is certain only if no other pointer can be at fault") {
   Symptoms symptoms = gpu_error(700);
   symptoms.arguments = {pointer_argument("other", 0x7000, "freed"), pointer_argument("in", 0x5000, "freed")};
   symptoms.arguments[0].allocation->freed = diagnose::Location{.file = "train.py", .function = "forward", .line = 39};
@@ -52,29 +52,29 @@ TEST_CASE("freed memory, where no other pointer can be what was used") {
         "other points into 4.0 KiB that were freed at train.py:39, forward before this operation was issued");
   CHECK(cause->proof == std::vector<std::size_t>{0});
 
-  SUBCASE("beside a pointer of which nothing is known it is likely, no more") {
+  SUBCASE("next to an unknown pointer it is only likely") {
     symptoms.arguments.push_back(pointer_argument("table", 0x9000, ""));
     CHECK(id_of(symptoms) == "use-after-free");
     CHECK(!explain(symptoms)->certain);
   }
-  SUBCASE("a kernel can index past the end of live memory, too") {
+  SUBCASE("a kernel can also index past the end of live memory") {
     symptoms.arguments.push_back(pointer_argument("out", 0x1000, "live"));
     CHECK(id_of(symptoms) == "use-after-free");
     CHECK(!explain(symptoms)->certain);
   }
-  SUBCASE("a copy cannot") {
+  SUBCASE("a copy cannot index past the end") {
     symptoms.kernel = "";
     symptoms.arguments = {pointer_argument("destination", 0x1000, "live"), pointer_argument("source", 0x5000, "freed")};
     for (Argument& argument : symptoms.arguments) argument.bytes = 4096;
     CHECK(id_of(symptoms) == "use-after-free");
     CHECK(explain(symptoms)->certain);
   }
-  SUBCASE("a launch is refused for other reasons") {
+  SUBCASE("a refused launch has other reasons") {
     symptoms = refused_launch(1, {1, 1, 1}, {2048, 1, 1});
     symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
     CHECK(id_of(symptoms) == "block-too-large");
   }
-  SUBCASE("live memory is no cause") {
+  SUBCASE("live memory is not a cause") {
     symptoms.arguments = {pointer_argument("out", 0x1000, "live")};
     CHECK(id_of(symptoms) == "none");
   }
@@ -90,14 +90,14 @@ TEST_CASE("a graph that uses freed memory") {
   symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
   CHECK(id_of(symptoms) == "stale-graph-pointer");
   CHECK(explain(symptoms)->certain);
-  symptoms.pointer_in_doubt = true;  // as where another operation may have failed
+  symptoms.pointer_in_doubt = true;  // as if another operation may have failed
   CHECK(id_of(symptoms) == "stale-graph-pointer");
   CHECK(!explain(symptoms)->certain);
   symptoms.pointer_in_doubt = false;
   symptoms.arguments.push_back(pointer_argument("out", 0x1000, "live"));
   CHECK(id_of(symptoms) == "stale-graph-pointer");
   CHECK(!explain(symptoms)->certain);
-  symptoms.code = 0;  // nothing failed: what the graph points into is all that is said
+  symptoms.code = 0;  // nothing failed: only the pointer into freed memory is reported
   CHECK(explain(symptoms)->certain);
   symptoms.code = 700;
   symptoms.arguments.pop_back();
@@ -108,12 +108,12 @@ TEST_CASE("a graph that uses freed memory") {
   CHECK(id_of(symptoms) == "none");
 }
 
-TEST_CASE("a call that is refused what the record of allocations shows to be wrong") {
+TEST_CASE("recorded allocations explain a refused call") {
   Symptoms symptoms = refused_call(1, "cudaMemcpy");
   symptoms.host_side = "source";
   symptoms.arguments = {pointer_argument("destination", 0x5000, "freed"), pointer_argument("source", 0x9000, "")};
   CHECK(id_of(symptoms) == "use-after-free");
-  CHECK(explain(symptoms)->certain);  // the source is the host's
+  CHECK(explain(symptoms)->certain);  // the source is host memory
   symptoms.host_side = "";
   CHECK(id_of(symptoms) == "use-after-free");
   CHECK(!explain(symptoms)->certain);
@@ -127,7 +127,7 @@ TEST_CASE("a call that is refused what the record of allocations shows to be wro
   CHECK(id_of(symptoms) == "none");
 }
 
-TEST_CASE("a copy whose host address is the device's") {
+TEST_CASE("a copy whose host side is device memory") {
   Symptoms symptoms = refused_call(1, "cudaMemcpy");
   symptoms.host_side = "destination";
   symptoms.arguments = {pointer_argument("destination", 0x1000, "live"), pointer_argument("source", 0x9000, "")};
@@ -146,10 +146,10 @@ TEST_CASE("a copy whose host address is the device's") {
   CHECK(id_of(symptoms) == "none");
 }
 
-TEST_CASE("pointers behind their allocation, and null") {
+TEST_CASE("pointers past their allocation, and null pointers") {
   Symptoms symptoms = gpu_error(700);
   symptoms.arguments = {pointer_argument("end", 0x2000, "live", 4096, 4096)};
-  CHECK(id_of(symptoms) == "none");  // one past the last element is how ranges are passed
+  CHECK(id_of(symptoms) == "none");  // the end of a range is a valid argument
   symptoms.arguments = {pointer_argument("end", 0x2004, "live", 4096, 4100)};
   CHECK(text_of(symptoms).starts_with("end points 4 bytes past the end of an allocation of 4.0 KiB"));
   symptoms.arguments = {pointer_argument("parameter 1", 0, "")};
@@ -165,13 +165,13 @@ TEST_CASE("pointers behind their allocation, and null") {
   CHECK(id_of(symptoms) == "none");
 }
 
-TEST_CASE("an odd pointer is not blamed beside another one, which an index may have left") {
+TEST_CASE("an odd pointer is not blamed if an index into another one may be at fault") {
   Symptoms symptoms = gpu_error(700, "pool(float*, float*)");
   const Argument live = pointer_argument("parameter 1", 0x7f0000001000, "live", 4096, 0);
   symptoms.arguments = {live, pointer_argument("parameter 2", 0, "")};
-  CHECK(id_of(symptoms) == "none");  // null may be meant: weights that are optional
+  CHECK(id_of(symptoms) == "none");  // null may be intended: optional weights
   symptoms.swallowed = "cudaMalloc";
-  CHECK(id_of(symptoms) == "null-pointer");  // unless an allocation was refused before
+  CHECK(id_of(symptoms) == "null-pointer");  // an allocation had failed before
   symptoms.swallowed = "";
   symptoms.arguments = {live, pointer_argument("parameter 2", 0x7f0000003004, "live", 4096, 4100)};
   CHECK(id_of(symptoms) == "none");
@@ -188,11 +188,11 @@ TEST_CASE("an address of the host's heap or stack") {
   CHECK(cause("parameter 2", 0x55aa00001000) == "host-pointer");
   CHECK(text_of(symptoms).starts_with("parameter 2 is an address of the host's heap"));
   CHECK(cause("parameter 2", 0x7ffd00001000) == "host-pointer");
-  CHECK(cause("parameter 2", 0x7f1200001000) == "none");  // where memory of the GPU lies, too
+  CHECK(cause("parameter 2", 0x7f1200001000) == "none");  // GPU memory may be there too
   CHECK(cause("parameter 3", 0x55aa00001000) == "none");  // a number
 }
 
-TEST_CASE("zeros that are no null pointer, or one by design") {
+TEST_CASE("zeros that are not pointers, or are null by design") {
   Symptoms symptoms =
       gpu_error(700, "void at::shift<float, 4>(float*, std::array<char*, 1ul>, long, int (*)(float), int*)");
   const auto cause = [&](const char* name) {
@@ -208,7 +208,7 @@ TEST_CASE("zeros that are no null pointer, or one by design") {
   CHECK(cause("x") == "none");
   symptoms.kernel = "cudapy::__main__::store[abi:v1](Array<float, 1, C, mutable, aligned>, long long)";
   CHECK(cause("parameter 1") == "none");
-  symptoms.kernel = "increment";  // Triton's have no types, and two scratch pointers at their end
+  symptoms.kernel = "increment";  // Triton's kernels list no types, and end in two scratch pointers
   CHECK(cause("parameter 7") == "null-pointer");
   CHECK(text_of(symptoms) == "parameter 7 is 0: if it is a pointer, the kernel probably dereferenced it");
   symptoms.swallowed = "cuMemAlloc_v2";
@@ -231,12 +231,12 @@ TEST_CASE("32-bit offsets") {
   symptoms.code = 700;
   symptoms.arguments = {tensor("float16", {2147483647})};
   CHECK(id_of(symptoms) == "none");
-  SUBCASE("a view may reach further than it has elements") {
+  SUBCASE("a view may span more memory than it has elements") {
     symptoms.arguments = {tensor("float16", {2, 8})};
     symptoms.arguments[0].strides = {2147483648, 1};
     CHECK(id_of(symptoms) == "index-overflow-32");
   }
-  SUBCASE("an expanded one reaches less") {
+  SUBCASE("an expanded tensor spans less") {
     symptoms.arguments = {tensor("float16", {1000000, 8960})};
     symptoms.arguments[0].strides = {0, 1};
     CHECK(id_of(symptoms) == "none");
@@ -266,19 +266,19 @@ TEST_CASE("misaligned addresses") {
   CHECK(id_of(symptoms) == "misaligned-view");
 }
 
-TEST_CASE("shared memory") {
+TEST_CASE("addresses out of range in shared memory") {
   Symptoms symptoms = gpu_error(719);
   symptoms.exception = "Warp Out-of-range Address";
   CHECK(id_of(symptoms) == "shared-out-of-range");
-  CHECK(!explain(symptoms)->certain);  // a double that a kernel took for a pointer ended so, too
-  CHECK(explain(symptoms)->fix[1].find("cudaLimitStackSize") != std::string::npos);  // endless recursion, likewise
+  CHECK(!explain(symptoms)->certain);  // a double used as a pointer also ends this way
+  CHECK(explain(symptoms)->fix[1].find("cudaLimitStackSize") != std::string::npos);  // so does endless recursion
   symptoms.exception = "Warp Illegal Address";
   CHECK(id_of(symptoms) == "none");
 }
 
-TEST_CASE("out of memory, by who asked for how much") {
+TEST_CASE("out of memory, by call and size") {
   Symptoms symptoms = refused_call(2, "cudaMalloc");
-  CHECK(id_of(symptoms) == "none");  // how much is not known
+  CHECK(id_of(symptoms) == "none");  // the size is unknown
   symptoms.bytes = 12884901888;
   CHECK(id_of(symptoms) == "out-of-memory");
   CHECK(text_of(symptoms) == "cudaMalloc requested 12.0 GiB, but the device had less free memory");
@@ -294,7 +294,7 @@ TEST_CASE("out of memory, by who asked for how much") {
   CHECK(id_of(symptoms) == "no-pinned-memory");
   symptoms.call = "cudaMallocManaged";
   CHECK(id_of(symptoms) == "out-of-memory");
-  CHECK(!explain(symptoms)->certain);  // more than the device has is no error where it can page
+  CHECK(!explain(symptoms)->certain);  // more than the device has is allowed if it can page
   CHECK(id_of(refused_call(2, "cuDevicePrimaryCtxRetain")) == "no-memory-for-the-context");
   CHECK(id_of(refused_call(2, "cudaLaunchKernel")) == "none");
 }
@@ -308,18 +308,18 @@ TEST_CASE("out of memory inside a library") {
   CHECK(id_of(symptoms) == "out-of-memory");
 }
 
-TEST_CASE("freeing what is not allocated") {
+TEST_CASE("freeing a pointer that is not allocated") {
   CHECK(id_of(refused_call(1, "cudaFree")) == "invalid-free");
   CHECK(id_of(refused_call(1, "cuMemFree_v2")) == "invalid-free");
   CHECK(explain(refused_call(1, "cudaFree"))->certain);
   CHECK(id_of(refused_call(1, "cudaMemcpy")) == "none");
-  for (const char* call : {"cudaFreeAsync", "cuMemFreeAsync"}) {  // a capture takes none but a graph's own memory
+  for (const char* call : {"cudaFreeAsync", "cuMemFreeAsync"}) {  // in a capture, only memory of a graph can be freed
     CHECK(id_of(refused_call(1, call)) == "invalid-free");
     CHECK(!explain(refused_call(1, call))->certain);
   }
 }
 
-TEST_CASE("a copy that is longer than what it goes to") {
+TEST_CASE("a copy that is longer than its destination") {
   Symptoms symptoms = gpu_error(700);
   symptoms.arguments = {pointer_argument("destination", 0x1000, "live", 4096, 1024),
                         pointer_argument("source", 0x5000, "live", 8192)};

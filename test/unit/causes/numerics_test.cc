@@ -62,7 +62,7 @@ TEST_CASE("binary cross entropy") {
   CHECK(id_of(pytorch_assert("input_val >= zero", "Loss.cu")) == "failed-assertion");
 }
 
-// The model's output has no name; the weights have one, and may be any numbers.
+// The model's output has no name. The weights have one, but may be any numbers.
 TEST_CASE("binary cross entropy with weights") {
   Symptoms symptoms = pytorch_assert(kBce, "Loss.cu");
   symptoms.arguments = {floats("self", 0, 0.5, 3), floats("y", 0, 1), floats("weight", 0.5, 20)};
@@ -78,7 +78,7 @@ TEST_CASE("other distributions") {
   CHECK(id_of(pytorch_assert("lambda >= 0")) == "failed-assertion");
 }
 
-TEST_CASE("torch._assert_async says what its caller gave it") {
+TEST_CASE("the cause quotes the message of torch._assert_async") {
   Symptoms symptoms = pytorch_assert("seqlen must fit the cache", "TensorCompare.cu");
   symptoms.device_function = "_assert_async_cuda_kernel";
   CHECK(id_of(symptoms) == "tensor-assertion");

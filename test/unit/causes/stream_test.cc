@@ -4,7 +4,7 @@
 
 using namespace cudadiag::causes;
 
-TEST_CASE("a failure that waiting takes away") {
+TEST_CASE("a failure that does not recur in a rerun that waits") {
   Symptoms symptoms = gpu_error(700);
   CHECK(id_of(symptoms) == "none");
   symptoms.vanished_when_serialised = true;
@@ -17,7 +17,7 @@ TEST_CASE("a failure that waiting takes away") {
   CHECK(id_of(symptoms) == "use-after-free");
 }
 
-TEST_CASE("a call that another one's failure leads to") {
+TEST_CASE("a call that fails because an earlier one had failed") {
   Symptoms symptoms = refused_launch(400, {1, 1, 1}, {32, 1, 1});
   symptoms.swallowed = "cuModuleGetFunction";
   CHECK(id_of(symptoms) == "after-failed-call");
@@ -27,7 +27,7 @@ TEST_CASE("a call that another one's failure leads to") {
   CHECK(id_of(symptoms) != "after-failed-call");
 }
 
-TEST_CASE("handles of elsewhere") {
+TEST_CASE("handles of another device or context") {
   CHECK(id_of(refused_call(400, "cudaEventRecord")) == "foreign-handle");
   CHECK(id_of(refused_call(400, "cudaEventElapsedTime")) == "event-without-time");
   CHECK(id_of(refused_launch(400, {1, 1, 1}, {32, 1, 1})) == "foreign-handle");
@@ -37,14 +37,14 @@ TEST_CASE("handles of elsewhere") {
 
 TEST_CASE("access between devices, and no context") {
   CHECK(id_of(refused_call(217, "cudaDeviceEnablePeerAccess")) == "peer-access-unsupported");
-  CHECK(id_of(refused_call(704, "cudaDeviceEnablePeerAccess")) == "none");  // already enabled: nothing is wrong
+  CHECK(id_of(refused_call(704, "cudaDeviceEnablePeerAccess")) == "none");  // already enabled, which is harmless
   CHECK(id_of(refused_call(201, "cuMemAlloc_v2")) == "no-context");
-  CHECK(!explain(refused_call(201, "cuCtxSetCurrent"))->certain);  // the context that it was given may be the bad one
+  CHECK(!explain(refused_call(201, "cuCtxSetCurrent"))->certain);  // the bad context may be the argument
   CHECK(id_of(refused_call(202, "cuCtxPushCurrent")) == "none");
 }
 
-// "trying to disable peer access which has not been enabled yet" (cuda.h): enabling it is no remedy.
-TEST_CASE("access to a peer that is taken back without having been given") {
+// "trying to disable peer access which has not been enabled yet" (cuda.h): enabling it does not help.
+TEST_CASE("disabling peer access that was not enabled") {
   const Symptoms symptoms = refused_call(705, "cudaDeviceDisablePeerAccess");
   CHECK(id_of(symptoms) == "peer-access-not-enabled");
   CHECK(text_of(symptoms).starts_with("cudaDeviceDisablePeerAccess disables access"));
@@ -53,7 +53,7 @@ TEST_CASE("access to a peer that is taken back without having been given") {
   CHECK(id_of(refused_call(705, "cudaMemcpyPeer")) == "none");
 }
 
-TEST_CASE("a peer that cannot be reached, by the runtime's word for it") {
+TEST_CASE("the runtime's error for a peer that cannot be reached") {
   for (const char* call : {"cudaDeviceEnablePeerAccess", "cuCtxEnablePeerAccess"}) {
     const auto cause = explain(refused_call(101, call));
     REQUIRE(cause);

@@ -28,7 +28,7 @@ void each_rule(Check check) {
 
 }  // namespace
 
-TEST_CASE("a rule that is not sure says so, and no other does") {
+TEST_CASE("exactly the uncertain rules say often or probably") {
   each_rule([](const Rule& rule) {
     for (const std::string_view text : rule.texts) {
       CAPTURE(text);
@@ -38,7 +38,7 @@ TEST_CASE("a rule that is not sure says so, and no other does") {
   });
 }
 
-TEST_CASE("a rule has a text, a fix, a signature and an id in our form") {
+TEST_CASE("each rule has a text, a fix, a condition and a well-formed id") {
   each_rule([](const Rule& rule) {
     CHECK(!rule.texts.empty());
     CHECK(!rule.fix.empty());
@@ -51,7 +51,7 @@ TEST_CASE("a rule has a text, a fix, a signature and an id in our form") {
   });
 }
 
-TEST_CASE("fixes are in the words of the program") {
+TEST_CASE("fixes name calls of the API that the program uses") {
   CHECK(in_dialect("a {cuda:cudaFree|cuMemFree} b{torch:; PyTorch: c}{python:, d|, e}", {}) == "a cudaFree b, e");
   CHECK(in_dialect("a {cuda:cudaFree|cuMemFree} b{torch:; PyTorch: c}{python:, d|, e}", {true, true, true}) ==
         "a cuMemFree b; PyTorch: c, d");
@@ -62,7 +62,7 @@ TEST_CASE("fixes are in the words of the program") {
         for (const bool torch : {false, true}) {
           const std::string said = in_dialect(step, {driver, true, torch});
           CAPTURE(said);
-          // Written for a choice, and left as it was: a brace or a bar is missing.
+          // If these remain, a brace or a bar is missing.
           for (const char* raw : {"{cuda:", "{python:", "{torch:", "|"}) CHECK(said.find(raw) == said.npos);
         }
       }
@@ -70,28 +70,28 @@ TEST_CASE("fixes are in the words of the program") {
   });
 }
 
-TEST_CASE("a step for PyTorch alone is nobody else's") {
+TEST_CASE("a step for PyTorch is shown only to PyTorch programs") {
   Symptoms symptoms = refused_call(904, "cuStreamEndCapture");
   CHECK(explain(symptoms)->fix.size() == 1);
   symptoms.dialect.torch = true;
   CHECK(explain(symptoms)->fix.size() == 2);
 }
 
-TEST_CASE("nothing has no cause, whatever the code") {
+TEST_CASE("without symptoms most codes have no cause") {
   CHECK(id_of(Symptoms()) == "none");
   for (std::uint32_t code = 0; code < 1000; ++code) {
     Symptoms symptoms;
     symptoms.code = code;
     symptoms.asynchronous = true;
     const auto cause = explain(symptoms);
-    // Those of the hardware and the last resort of the kernel's own family are all that a code alone may say.
+    // A code alone is enough only for hardware errors and for the last rules of the kernel's own family.
     const std::set<std::uint32_t> telling = {214, 220, 226, 702, 714, 715, 717, 718, 721, 912};
     CAPTURE(code);
     CHECK((cause.has_value()) == (telling.count(code) > 0));
   }
 }
 
-TEST_CASE("the man page lists the causes, each once, and no other") {
+TEST_CASE("the man page lists each cause exactly once") {
   std::ifstream file(MAN_PAGE);
   std::ostringstream page;
   page << file.rdbuf();

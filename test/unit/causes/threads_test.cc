@@ -1,4 +1,4 @@
-// Failures as people reported them: what the log said, and what it was. The thread stands beside each.
+// Failures that people reported: the text in the log, and the cause. The thread is next to each.
 #include <doctest/doctest.h>
 
 #include "unit/causes/symptoms_builder.h"
@@ -66,7 +66,7 @@ Symptoms refused_in_pytorch(const char* kernel, Dim3 grid) {
 
 }  // namespace
 
-TEST_CASE("assertions as they stand in logs") {
+TEST_CASE("assertions quoted from logs") {
   for (const LoggedAssertion& logged : kLogged) {
     CAPTURE(logged.thread);
     Symptoms symptoms = gpu_error(710, "");
@@ -91,7 +91,7 @@ TEST_CASE("illegal accesses in tensors of more than 2**31 elements") {
 }
 
 // facebookresearch/xformers#845, pytorch/pytorch#146704, pytorch/pytorch#164048
-TEST_CASE("invalid configuration argument, of batches and rows that grew") {
+TEST_CASE("invalid configuration argument after batches or rows grew") {
   CHECK(id_of(refused_in_pytorch("efficient_attention_kernel<float>()", {1, 16, 65536})) == "grid-too-large");
   CHECK(id_of(refused_in_pytorch("fmha_cutlassF_f16_aligned_64x64_rf_sm80()", {1, 8, 65536})) == "known-bug");
   CHECK(id_of(refused_in_pytorch("void at::native::vectorized_gather_kernel<16, long>()", {2, 132066, 1})) ==
@@ -106,7 +106,7 @@ TEST_CASE("initialization error in a forked worker") {
 }
 
 // nagadomi/nunif#702; tatsu-lab/stanford_alpaca#67; ingowald/cudaKDTree#18; LibreYOLO/libreyolo#681
-TEST_CASE("refusals") {
+TEST_CASE("refused calls") {
   CHECK(id_of(refused_call(35, "cudaGetDeviceCount")) == "driver-too-old");
   CHECK(id_of(refused_call(101, "cudaSetDevice")) == "invalid-device");
   CHECK(id_of(refused_call(209, "cudaLaunchKernel")) == "no-kernel-image");
@@ -116,7 +116,7 @@ TEST_CASE("refusals") {
 }
 
 // axolotl-ai-cloud/axolotl#1473, deepseek-ai/DeepEP#704
-TEST_CASE("what is blamed on communication") {
+TEST_CASE("failures blamed on communication") {
   CHECK(id_of(gpu_error(700, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)")) ==
         "collective");
   CHECK(id_of(gpu_error(700, "ncclSymkDevKernel_AllReduce_LD_f32(ncclSymkDevWorkArgs4K)")) == "collective");
