@@ -1,4 +1,4 @@
-// The access that failed: what dumps of an H200 (data/gpucore) say by themselves, and joined with a recording.
+// The access that failed: from dumps of an H200 (data/gpucore) alone, and joined with a recording.
 #include "diagnose/reruns/access.h"
 
 #include <doctest/doctest.h>
@@ -25,7 +25,7 @@ std::optional<DumpAccess> access_in(const std::string& dump, const std::string& 
   return dump_access(*std::get<evidence::Testimony>(read).failure, text);
 }
 
-// Memory of a recorded launch, and the pointer to it that the kernel was given as its first parameter.
+// Memory of a recorded launch, and the pointer to it that the kernel got as its first parameter.
 struct Recorded {
   explicit Recorded(std::uint64_t bytes, std::uint64_t offset = 0) {
     allocation.address = 0x7a0000000000;
@@ -91,7 +91,7 @@ TEST_CASE("a misaligned store: one byte after the parameter") {
   CHECK(access->lanes[0].address == 0x7fb937e00001);
   CHECK(access->lanes[3].address == 0x7fb937e00004);
   CHECK(only_parameter(*access)->value == 0x7fb937e00000);
-  // Every fourth thread is right by chance, and the first that is not leads.
+  // Every fourth address is aligned by chance; the first misaligned one leads.
   const Access found = joined(*access, nullptr, false);
   CHECK(found.relation == Relation::misaligned);
   CHECK(found.distance == 1);
@@ -113,14 +113,14 @@ TEST_CASE("shared memory: 4 MiB past the end of 2 KiB") {
   CHECK(found.threads == 32);
 }
 
-TEST_CASE("local memory: its address was overwritten by the next call") {
+TEST_CASE("local memory: the next call has overwritten the address") {
   const auto access = access_in("stack", "overflow_stack");
   REQUIRE(access);
   CHECK(access->space == Space::local);
   CHECK(access->kind == AccessKind::store);
 }
 
-TEST_CASE("stores whose warps had exited: the parameter alone") {
+TEST_CASE("stores whose warps had exited: only the parameter is known") {
   for (const auto& [dump, code] : {std::pair("far", "far_store"), std::pair("freed", "fill")}) {
     CAPTURE(dump);
     const auto access = access_in(dump, code);
@@ -143,16 +143,16 @@ TEST_CASE("stores whose warps had exited: the parameter alone") {
   }
 }
 
-TEST_CASE("an assertion is no access") { CHECK_FALSE(access_in("trap", "fill")); }
+TEST_CASE("an assertion is not an access") { CHECK_FALSE(access_in("trap", "fill")); }
 
-TEST_CASE("past the end, counted from the parameter in another run") {
+TEST_CASE("an address past the end, relative to the parameter in another run") {
   const Recorded recorded(4096);
   const Access access = joined(dump_at({4092, 4096, 4100, 8192}), &recorded.argument, true);
   CHECK(access.relation == Relation::past_end);
   CHECK(access.distance == 0);
   CHECK(access.farthest == 4096);
   CHECK(access.threads == 3);
-  CHECK(access.others == 1);  // the first is inside
+  CHECK(access.others == 1);  // the first address is inside
   CHECK(access.thread == std::array{1u, 0u, 0u});
   CHECK(access.address == 0x7f0000001000);
   CHECK_FALSE(access.overflow);
@@ -166,17 +166,17 @@ TEST_CASE("past the end, counted from the parameter in another run") {
     CHECK(joined(dump_at({-4000}), &middle.argument, true).relation == Relation::inside);
     CHECK(joined(dump_at({-4001}), &middle.argument, true).relation == Relation::before);
   }
-  SUBCASE("without the parameter's value nothing is measured") {
+  SUBCASE("no distance without the parameter's value") {
     DumpAccess dump = dump_at({4096});
     dump.parameters[0].value.reset();
     CHECK(joined(dump, &recorded.argument, true).relation == Relation::unknown);
   }
-  SUBCASE("without a recording nothing is, either") {
+  SUBCASE("no distance without a recording") {
     CHECK(joined(dump_at({4096}), nullptr, false).relation == Relation::unknown);
   }
 }
 
-TEST_CASE("before the beginning") {
+TEST_CASE("an address before the beginning") {
   const Recorded recorded(4096);
   const Access access = joined(dump_at({-4, 0}), &recorded.argument, true);
   CHECK(access.relation == Relation::before);
@@ -184,17 +184,17 @@ TEST_CASE("before the beginning") {
   CHECK(access.threads == 1);
 }
 
-TEST_CASE("an index of 32 bits that overflowed, only where 2^32 elements explain it") {
-  constexpr std::int64_t kWrap = std::int64_t{1} << 34;  // of 4 bytes
+TEST_CASE("a 32-bit index overflow is reported only if 2^32 elements explain the address") {
+  constexpr std::int64_t kWrap = std::int64_t{1} << 34;  // 2^32 elements of 4 bytes
   const Recorded large(3ull << 32 << 2);
   CHECK(joined(dump_at({8 - kWrap / 2}), &large.argument, true).overflow);
   const Recorded small(4096);
   CHECK_FALSE(joined(dump_at({8 - kWrap / 2}), &small.argument, true).overflow);
-  CHECK(joined(dump_at({kWrap - 4}), &small.argument, true).overflow);  // -1, taken for an unsigned one
+  CHECK(joined(dump_at({kWrap - 4}), &small.argument, true).overflow);  // -1 as an unsigned number
   CHECK_FALSE(joined(dump_at({kWrap / 2 - 4}), &small.argument, true).overflow);
 }
 
-TEST_CASE("null, freed, and memory that nobody gave out") {
+TEST_CASE("null, freed memory, and memory that was never allocated") {
   DumpAccess null = dump_at({0});
   null.parameters[0].value = 0;
   null.lanes[0].address = 16;
@@ -207,7 +207,7 @@ TEST_CASE("null, freed, and memory that nobody gave out") {
   CHECK(joined(dump_at({8}), &recorded.argument, false).relation == Relation::unknown);
 }
 
-TEST_CASE("an address of the host's heap, and one where nobody has memory") {
+TEST_CASE("an address in the host's heap, and one that no memory can have") {
   DumpAccess dump = dump_at({8});
   dump.parameters[0].value = 0x55aa00001000;
   dump.lanes[0].address = 0x55aa00001008;
@@ -220,7 +220,7 @@ TEST_CASE("an address of the host's heap, and one where nobody has memory") {
   CHECK(joined(dump, nullptr, false).relation == Relation::never_allocated);
 }
 
-TEST_CASE("a misaligned copy of unknown width is not said to lie inside") {
+TEST_CASE("a misaligned copy of unknown width is not reported as inside") {
   const Recorded recorded(4096);
   DumpAccess dump = dump_at({8}, 0);
   dump.misaligned = true;
@@ -233,7 +233,7 @@ TEST_CASE("memory of another device") {
   CHECK(joined(dump_at({8}), &recorded.argument, true).relation == Relation::other_device);
 }
 
-TEST_CASE("the user's line leads, not the header that was inlined there") {
+TEST_CASE("the user's line leads, not the inlined header") {
   using Lines = std::vector<symbolize::DeviceLine>;
   const symbolize::DeviceLine atomic{"atomicAdd", "/usr/local/cuda/include/sm_60_atomic_functions.hpp", 90};
   const symbolize::DeviceLine cub{"cub::Load", "/opt/x/cub/thread/thread_load.cuh", 300};

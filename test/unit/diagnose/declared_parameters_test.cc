@@ -8,7 +8,7 @@ using namespace cudadiag::diagnose;
 
 namespace {
 
-// "a|b", with "" for a parameter without a name.
+// The names as "a|b"; a parameter without a name is empty.
 std::string names(const DeclaredParameters& parameters) {
   std::string out;
   for (std::size_t i = 0; i < parameters.size(); ++i) out += (i == 0 ? "" : "|") + parameters[i].name;
@@ -21,7 +21,7 @@ std::string names_in(const std::string& source, std::size_t count = 0) {
 
 }  // namespace
 
-TEST_CASE("a kernel's parameters are named as its definition names them") {
+TEST_CASE("a kernel's definition names its parameters") {
   CHECK(names_in("__global__ void scale(float* x, const int n) {}") == "x|n");
   CHECK(names_in("template <typename T, int N = 3>\n__global__ void __launch_bounds__(256)\nscale(T *__restrict__ in, "
                  "T out[],\n"
@@ -31,7 +31,7 @@ TEST_CASE("a kernel's parameters are named as its definition names them") {
   CHECK(declared_parameters("__global__ void scale(const float* x)", "scale", 1).at(0).type == "const float*");
 }
 
-TEST_CASE("what is no declaration of the kernel names nothing") {
+TEST_CASE("text that does not declare the kernel names nothing") {
   CHECK(names_in("void scale(float* x, int n) {}").empty());
   CHECK(names_in("__global__ void rescale(float* x, int n) {}").empty());
   CHECK(names_in("__global__ void other(float* x) {}\nvoid f() { scale(y, 3); }").empty());
@@ -40,7 +40,7 @@ TEST_CASE("what is no declaration of the kernel names nothing") {
   CHECK(names_in("__global__ void scale(float* x, int n) {}", 3).empty());
 }
 
-TEST_CASE("declarations that differ name only what they agree on") {
+TEST_CASE("declarations that differ name only the parameters on which they agree") {
   const std::string declared = "__global__ void scale(float*, int count);\n";
   CHECK(names_in(declared + "__global__ void scale(float* x, int n) {}") == "x|");
   CHECK(names_in(declared + "__global__ void scale(float* x, int count) {}") == "x|count");
@@ -49,7 +49,7 @@ TEST_CASE("declarations that differ name only what they agree on") {
   CHECK(names_in("__global__ void scale(unsigned int, const size_t, float* __restrict__) {}") == "||");
 }
 
-TEST_CASE("Triton's kernels have the parameters that are no constants, if none was dropped") {
+TEST_CASE("a Triton kernel has its non-constant parameters, if Triton dropped none of them") {
   const std::string source =
       "@triton.jit\ndef add(x_ptr, y_ptr,  # in, out\n        n, BLOCK: tl.constexpr = 32):\n  pass\n";
   CHECK(names(declared_triton_parameters(source, "add", 5)) == "x_ptr|y_ptr|n||");
@@ -60,7 +60,7 @@ TEST_CASE("Triton's kernels have the parameters that are no constants, if none w
   CHECK(declared_triton_parameters("add(x, y, z)\n", "add", 5).empty());
 }
 
-TEST_CASE("a byte of a plain structure is its member's") {
+TEST_CASE("a byte of a plain structure belongs to one of its members") {
   const std::string source =
       "struct Table {\n  float* cells;  // rows * width\n  int rows, width;\n  double* __restrict__ sums;\n};\n";
   CHECK(declared_member(source, "Table", 0) == "cells");
@@ -71,7 +71,7 @@ TEST_CASE("a byte of a plain structure is its member's") {
   CHECK(declared_member(source, "Other", 0).empty());
 }
 
-TEST_CASE("a structure whose layout the text does not settle has no known members") {
+TEST_CASE("a structure with an uncertain layout has no known members") {
   CHECK(declared_member("struct T { Other o; float* x; };", "T", 8).empty());
   CHECK(declared_member("struct T { int flags : 3; float* x; };", "T", 8).empty());
   CHECK(declared_member("struct T : Base { float* x; };", "T", 0).empty());

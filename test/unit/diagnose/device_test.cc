@@ -1,4 +1,4 @@
-// Sessions with a device pass, made of dumps of an H200 (data/gpucore): what of them a finding gets.
+// Sessions with a device pass, made from dumps of an H200 (data/gpucore): the facts that a finding gets from them.
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ constexpr const char* kAssertion =
 constexpr const char* kOtherAssertion =
     "/tmp/cases/other.cu:9: other: block: [1,0,0], thread: [2,0,0] Assertion `n < 3` failed.\n";
 
-// A record pass whose first failing operation is the third of three kernels, as it is in the dumps.
+// A record pass whose first failing operation is the third of three kernels, as in the dumps.
 class Recorded {
  public:
   Recorded() {
@@ -77,11 +77,11 @@ class Recorded {
   void name_kernel(const char* mangled) { session.processes[0].record.functions[0] = mangled; }
   session::Operation& failing() { return session.processes[0].record.operations[2]; }
 
-  // The sites lie at lines 10 and 20 of a Python program.
+  // The sites are at lines 10 and 20 of a Python program.
   void add_lines() {
     session::ProcessRecord& record = session.processes[0].record;
     for (std::uint32_t id = 1; id <= record.sites.size(); ++id) {
-      // One instruction run, at the function's first line.
+      // The code is one run of instructions, at the function's first line.
       record.codes.push_back({"/tmp/cases/train.py", "train", 10 * id, 11, std::string("\xef\0", 2)});
       record.python_stacks.push_back({{{id, 0}}, false});
       record.sites[id - 1].python = id;
@@ -160,13 +160,13 @@ TEST_CASE("a failed assertion: line, block and thread from the dump, the conditi
   CHECK(report.findings[0].text.find("threadIdx") == std::string::npos);
 }
 
-TEST_CASE("a failed assertion whose text is not in the output") {
+TEST_CASE("a failed assertion whose text is missing in the output") {
   Recorded recorded;
   recorded.add_device("assert.nvcudmp");
   CHECK(section(recorded.report(), "Device")[1] == "the text of the assertion is not in the rerun's output");
 }
 
-TEST_CASE("the same kernel with other dimensions and another error is said to be so") {
+TEST_CASE("the report says if the same kernel had other dimensions and another error") {
   Recorded recorded;
   recorded.add_device("assert.nvcudmp");
   recorded.failing().grid = {7, 1, 1};
@@ -180,7 +180,7 @@ TEST_CASE("the same kernel with other dimensions and another error is said to be
         "700");
 }
 
-TEST_CASE("a warp that has exited: the line, and what is not known") {
+TEST_CASE("a warp that has exited: the line, without block and thread") {
   Recorded recorded;
   recorded.name_kernel("_Z9far_storePi");
   recorded.add_device("far.nvcudmp.gz");
@@ -189,7 +189,7 @@ TEST_CASE("a warp that has exited: the line, and what is not known") {
               "Warp Illegal Address in a rerun; same kernel; its grid was not kept"});
 }
 
-TEST_CASE("under MPS the code that failed tells whose failure it was") {
+TEST_CASE("under MPS the code that failed shows which process failed") {
   Recorded recorded;
   recorded.session.processes[0].record.properties["mps"] = "1";
   recorded.name_kernel("_Z9far_storePi");
@@ -206,8 +206,8 @@ TEST_CASE("under MPS the code that failed tells whose failure it was") {
   CHECK(recorded.report(700, true).findings.at(0).grade != analyse::Grade::proven);
 }
 
-// The dump of test/gpu/cuda/neighbour.cu, `works`, that the fault of another process ended.
-TEST_CASE("under MPS an exception in code that the program has not is another's") {
+// The dump of `works` in test/gpu/cuda/neighbour.cu, which ended because another process failed.
+TEST_CASE("under MPS an exception in unknown code belongs to another program") {
   Recorded recorded;
   recorded.session.processes[0].record.properties["mps"] = "1";
   recorded.name_kernel("_Z4spinPiy");
@@ -220,7 +220,7 @@ TEST_CASE("under MPS an exception in code that the program has not is another's"
   CHECK(finding.cause->text.find("code that this program had not loaded") != std::string::npos);
 }
 
-TEST_CASE("under MPS a kernel that runs in a rerun's dump proves nothing of a hang") {
+TEST_CASE("under MPS a kernel that runs in a rerun's dump does not prove a hang") {
   Recorded recorded;
   recorded.session.processes[0].record.properties["mps"] = "1";
   recorded.name_kernel("_Z4spinPiy");
@@ -240,7 +240,7 @@ TEST_CASE("under MPS a kernel that runs in a rerun's dump proves nothing of a ha
   CHECK(report.findings[0].because == "it stands");
 }
 
-TEST_CASE("the dump of another kernel is not the finding's") {
+TEST_CASE("a dump with another kernel does not belong to the finding") {
   Recorded recorded;
   recorded.add_device("load.nvcudmp.gz");
   const Diagnosis report = recorded.report(700);
@@ -269,8 +269,8 @@ std::vector<int> lines_of(const diagnose::Finding& finding) {
 
 }  // namespace
 
-// The candidates are operation 3, at line 10, and operation 2, at line 20, of the kernel that the dump names.
-TEST_CASE("of several candidates the one leads whose kernel the dump names, proven where no other line launches it") {
+// The candidates are operation 3 at line 10, and operation 2 at line 20, which has the kernel in the dump.
+TEST_CASE("the candidate with the dump's kernel leads, and is proven if no other line launches it") {
   Recorded recorded;
   recorded.add_lines();
   recorded.add_device("freed.nvcudmp.gz");
@@ -284,7 +284,7 @@ TEST_CASE("of several candidates the one leads whose kernel the dump names, prov
   CHECK(finding.device->join == "same kernel; its grid was not kept");
 }
 
-TEST_CASE("which call of the line failed is not told where one with another grid can have been it") {
+TEST_CASE("the failed call of a line is unknown if a call with another grid may have failed") {
   Recorded recorded;
   recorded.add_lines();
   recorded.add_device("assert.nvcudmp");
@@ -299,7 +299,7 @@ TEST_CASE("which call of the line failed is not told where one with another grid
   CHECK_FALSE(finding.launch->site_ordinal);
 }
 
-TEST_CASE("where another line launches the kernel too, the candidate that the dump names leads all the same") {
+TEST_CASE("the candidate with the dump's kernel leads even if another line launches that kernel") {
   Recorded recorded;
   recorded.session.processes[0].record.sites.push_back(recorded.session.processes[0].record.sites[1]);
   recorded.add_lines();
@@ -311,7 +311,7 @@ TEST_CASE("where another line launches the kernel too, the candidate that the du
   CHECK(finding.device);
 }
 
-TEST_CASE("that one line launches a kernel is not concluded from a record that is not whole") {
+TEST_CASE("an incomplete record does not show that only one line launches a kernel") {
   using Spoil = void (*)(session::Session&);
   constexpr Spoil kSpoils[] = {
       [](session::Session& session) { session.processes[0].record.dropped_sites = 1; },
@@ -324,7 +324,7 @@ TEST_CASE("that one line launches a kernel is not concluded from a record that i
       [](session::Session& session) {
         session::Graph& graph = session.processes[0].record.graphs.emplace_back();
         graph.whole = true;
-        graph.nodes.emplace_back().type = 13;  // a conditional node, of whose body nothing is known
+        graph.nodes.emplace_back().type = 13;  // a conditional node, whose body is unknown
       },
       [](session::Session& session) { session.processes[0].record.sites[1].python = 0; },
       [](session::Session& session) { session.processes[0].record.operations[1].origin.node_thread = 1; }};
@@ -339,7 +339,7 @@ TEST_CASE("that one line launches a kernel is not concluded from a record that i
   }
 }
 
-TEST_CASE("a dump that does not fit changes nothing of several candidates") {
+TEST_CASE("a dump that does not match leaves several candidates unchanged") {
   const auto answer = [](const char* dump, std::uint32_t code, Grade grade, const auto& change) {
     Recorded recorded;
     recorded.add_lines();
@@ -360,7 +360,7 @@ TEST_CASE("a dump that does not fit changes nothing of several candidates") {
   CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 700, Grade::inferred, [](Recorded& recorded) {
     recorded.session.manifest.passes.back().rewritten = {"/tmp/cases/train.py"};
   })));
-  // The same kernel with another grid.
+  // The same kernel, but with another grid.
   const diagnose::Finding finding = answer("load.nvcudmp.gz", 700, Grade::inferred, [](Recorded& recorded) {
     recorded.session.processes[0].record.functions[1] = "_Z8far_loadPi";
   });
@@ -370,7 +370,7 @@ TEST_CASE("a dump that does not fit changes nothing of several candidates") {
         "candidate 2");
 }
 
-TEST_CASE("a graph's node that leads is not outweighed by a dump") {
+TEST_CASE("a dump does not outweigh a leading node of a graph") {
   Recorded recorded;
   symbolize::DeviceTestimony testimony;
   testimony.failure.emplace().exception = "Warp Illegal Address";
@@ -396,11 +396,11 @@ TEST_CASE("a graph's node that leads is not outweighed by a dump") {
   CHECK(leads(&node, analyse::Kind::async_error));
   CHECK(leads(&node, analyse::Kind::graph_node));
   CHECK(leads(nullptr, analyse::Kind::graph_stale_pointer));
-  // Its pointer alone does not show that it failed, and not the other operation.
+  // The node's pointer alone does not show that the node failed, rather than the other operation.
   CHECK_FALSE(leads(&node, analyse::Kind::graph_stale_pointer, &pointer));
 }
 
-TEST_CASE("of a graph's nodes the dump may name any, also one of several kernels of a line") {
+TEST_CASE("a dump may name any node of a graph, including one of several kernels of a line") {
   Recorded recorded;
   recorded.add_lines();
   recorded.add_device("freed.nvcudmp.gz");
@@ -430,7 +430,7 @@ TEST_CASE("of a graph's nodes the dump may name any, also one of several kernels
         std::string::npos);
 }
 
-TEST_CASE("of two findings the dump is that whose kernel and grid it names") {
+TEST_CASE("a dump belongs to the one of two findings whose kernel and grid it names") {
   Recorded recorded;
   recorded.add_device("assert.nvcudmp");
   recorded.session.processes.push_back(recorded.session.processes[0]);
@@ -450,7 +450,7 @@ TEST_CASE("of two findings the dump is that whose kernel and grid it names") {
   CHECK(report.findings[1].device);
 }
 
-TEST_CASE("no dump: the line, block and thread that the assertion printed, where its function is the kernel") {
+TEST_CASE("no dump: a printed assertion gives line, block and thread if its function is the kernel") {
   Recorded recorded;
   recorded.add_pass("device").cut_short = session::CutShort::time_limit;
   std::ofstream(recorded.session.folder / "device/output.txt") << kAssertion;
@@ -481,7 +481,7 @@ TEST_CASE("no dump, and an assertion in another function or after another error"
   CHECK_FALSE(recorded.report(700).findings.at(0).device);
 }
 
-TEST_CASE("no dump: the one assertion that Triton printed, whose text names no function, of the file's own kernel") {
+TEST_CASE("no dump: the only assertion that Triton printed belongs to the kernel in that file") {
   Recorded recorded;
   recorded.add_pass("device");
   const std::string file = recorded.session.folder / "ck46.py";
@@ -503,8 +503,8 @@ TEST_CASE("no dump: the one assertion that Triton printed, whose text names no f
   CHECK_FALSE(recorded.report().findings.at(0).device);
 }
 
-// Triton's text names no function.
-TEST_CASE("no dump: of a proven failure the one assertion that its rerun printed, whatever function it is in") {
+// Triton's message names no function.
+TEST_CASE("no dump: a proven failure gets the only assertion that its rerun printed, from any function") {
   Recorded recorded;
   recorded.add_pass("confirm");
   session::Process again = recorded.session.processes[0];
@@ -543,7 +543,7 @@ TEST_CASE("no dump: of a proven failure the one assertion that its rerun printed
   CHECK_FALSE(report(analyse::Grade::proven).findings.at(0).device);
 }
 
-TEST_CASE("why nothing is known of the device") {
+TEST_CASE("the report says why the line on the device is unknown") {
   Recorded recorded;
   CHECK(recorded.report().findings.at(0).device_unknown == "no rerun");
   recorded.add_pass("confirm");
@@ -557,7 +557,7 @@ TEST_CASE("why nothing is known of the device") {
   CHECK(section(recorded.report(), "Passes")[0].ends_with("device 64 s core dump not read"));
 }
 
-TEST_CASE("an assertion may have no text") {
+TEST_CASE("an assertion without a text") {
   const auto cases = [](int line) {
     return fmt::format("/tmp/cases/cases.cu:{}: f: block: [0,0,0], thread: [0,0,0] Assertion `` failed.\n", line);
   };
@@ -570,7 +570,7 @@ TEST_CASE("an assertion may have no text") {
         "of them block 0,0,0 thread 0,0,0");
 }
 
-TEST_CASE("hostile text of an assertion stays one harmless line") {
+TEST_CASE("the hostile text of an assertion becomes one harmless line") {
   Recorded recorded;
   recorded.add_device(
       "assert.nvcudmp",

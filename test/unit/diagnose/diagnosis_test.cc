@@ -15,12 +15,12 @@ namespace {
 
 constexpr const char* kProgram = TEST_DATA "/report/program.py";
 
-// One instruction run whose line is `line` (PEP 657: no columns, eight code units, no step).
+// One run of instructions at `line` (PEP 657: no columns, eight code units, no step).
 session::Code code_at(std::uint32_t line, const char* function) {
   return {kProgram, function, line, 11, std::string("\xef\0", 2)};
 }
 
-// A process whose site 1 is program.py:3 and launches a kernel, and whose site 2 is program.py:7.
+// A process with site 1 at program.py:3, which launches a kernel, and site 2 at program.py:7.
 session::Process process() {
   session::Process process;
   process.pid = 4711;
@@ -99,8 +99,8 @@ Diagnosis report_of(const session::Session& session, std::vector<analyse::Failur
 
 }  // namespace
 
-// A long run outlives many an edit of its script.
-TEST_CASE("a source that was written after the program had started") {
+// Users edit their scripts during long runs.
+TEST_CASE("a source written after the program had started") {
   session::Session session = session_of({process()});
   const auto is_noted = [&](const Diagnosis& report) {
     return std::any_of(report.notes.begin(), report.notes.end(),
@@ -109,7 +109,7 @@ TEST_CASE("a source that was written after the program had started") {
   session.processes[0].record.start_realtime = 9'000'000'000'000'000'000;
   const Diagnosis older = report_of(session, {failure_of(session.processes[0], 1)});
   CHECK_FALSE(is_noted(older));
-  session.processes[0].record.start_realtime = 1'000'000'000;  // in 1970
+  session.processes[0].record.start_realtime = 1'000'000'000;  // ns: in 1970
   const Diagnosis newer = report_of(session, {failure_of(session.processes[0], 1)});
   CHECK(is_noted(newer));
   CHECK(newer.findings[0].location.line == 3);
@@ -125,7 +125,7 @@ void failed_after(session::Process& process, double start) {
   record.frozen_ticks = record.clock_last = 11;
 }
 
-TEST_CASE("text that was written after the failure is neither shown nor quoted") {
+TEST_CASE("text written after the failure is neither shown nor quoted") {
   session::Session session = session_of({process()});
   const double written = *symbolize::time_written(kProgram);
   failed_after(session.processes[0], written - 9);
@@ -177,7 +177,7 @@ TEST_CASE("one candidate: its line leads, the reporting call is named") {
   CHECK(finding.host == "node7");
 }
 
-TEST_CASE("candidates of one line are folded, and the line is said to be known") {
+TEST_CASE("candidates on one line are merged, and the reason says that the line is known") {
   const session::Session session = session_of({process()});
   const Diagnosis report = report_of(session, {failure_of(session.processes[0], 3)});
   const diagnose::Finding& finding = report.findings.at(0);
@@ -187,7 +187,7 @@ TEST_CASE("candidates of one line are folded, and the line is said to be known")
   CHECK(finding.because == "markers; the line is known, which of its 3 launches failed is not");
 }
 
-TEST_CASE("of a proven line the number of the replay is told only where it is known") {
+TEST_CASE("a proven line has the number of the replay only if that is known") {
   session::Session session = session_of({process()});
   for (session::Operation& operation : session.processes[0].record.operations) operation.replay = 5;
   for (const std::size_t candidates : {1, 2}) {
@@ -201,7 +201,7 @@ TEST_CASE("of a proven line the number of the replay is told only where it is kn
   }
 }
 
-TEST_CASE("the shape of a launch is told where all calls that can be the one have it") {
+TEST_CASE("the shape of a launch is shown if all possible calls have it") {
   session::Session session = session_of({process()});
   const auto shape = [&] {
     const Diagnosis report = report_of(session, {failure_of(session.processes[0], 3)});
@@ -216,7 +216,7 @@ TEST_CASE("the shape of a launch is told where all calls that can be the one hav
   CHECK(shape() == session::Dim3{});
 }
 
-TEST_CASE("of a line that a rerun proved at another call, the shape is that of the rerun") {
+TEST_CASE("a line that a rerun proved at another call has the shape from the rerun") {
   session::Session session = session_of({process()});
   session::Operation again = session.processes[0].record.operations[2];
   again.grid = {4, 1, 1};
@@ -231,7 +231,7 @@ TEST_CASE("of a line that a rerun proved at another call, the shape is that of t
   }
 }
 
-TEST_CASE("a node of a graph has the shape that it was made with, unless it was given another since") {
+TEST_CASE("a node of a graph has its original shape unless it was changed") {
   session::Session session = session_of({process()});
   session::GraphNode node;
   node.site = node.function = 1;
@@ -256,7 +256,7 @@ TEST_CASE("a node of a graph has the shape that it was made with, unless it was 
   CHECK(grid(0, 0, false) != made);
 }
 
-TEST_CASE("of several launches of a graph neither replay nor number is told of the node that failed in one of them") {
+TEST_CASE("a node that failed in one of several launches of a graph has no replay and no number") {
   session::Session session = session_of({process()});
   session::GraphNode node;
   node.site = node.function = 1;
@@ -273,7 +273,7 @@ TEST_CASE("of several launches of a graph neither replay nor number is told of t
   CHECK_FALSE(launch.process_ordinal);
 }
 
-TEST_CASE("candidates of several lines are all listed, the likeliest first") {
+TEST_CASE("candidates on several lines are all listed, likeliest first") {
   session::Session session = session_of({process()});
   session.processes[0].record.operations[2].site = 2;
   const Diagnosis report = report_of(session, {failure_of(session.processes[0], 3)});
@@ -285,7 +285,7 @@ TEST_CASE("candidates of several lines are all listed, the likeliest first") {
   CHECK(finding.because == "markers");
 }
 
-TEST_CASE("a failed call is its own location, with its dimensions in full") {
+TEST_CASE("the location of a failed call is the call, with all its dimensions") {
   session::Session session = session_of({process()});
   session::FailedCall& error = session.processes[0].record.errors[0];
   error.site = 1;
@@ -302,11 +302,11 @@ TEST_CASE("a failed call is its own location, with its dimensions in full") {
   CHECK(finding.launch->grid == session::Dim3{1, 100000, 1});
   CHECK(finding.launch->device == 2u);
   CHECK_FALSE(finding.launch->process_ordinal);
-  error.grid = {0, 1, 1};  // as much a fact
+  error.grid = {0, 1, 1};  // an empty grid is a fact, too
   CHECK(report_of(session, {failure}).findings.at(0).launch->shape_known());
 }
 
-TEST_CASE("a broken capture: the call that broke it, the one that noticed, the line that began it") {
+TEST_CASE("a broken capture: the call that broke it, the call that noticed, and the line that began it") {
   session::Session session = session_of({process()});
   session::ProcessRecord& record = session.processes[0].record;
   record.errors.push_back(record.errors[0]);
@@ -334,14 +334,14 @@ TEST_CASE("a broken capture: the call that broke it, the one that noticed, the l
   CHECK(fix_of().at(0).starts_with("keep the default stream out of the capture"));
 }
 
-TEST_CASE("an asynchronous failure without candidates blames no line") {
+TEST_CASE("an asynchronous failure without candidates has no line") {
   const session::Session session = session_of({process()});
   const Diagnosis report = report_of(session, {failure_of(session.processes[0], 0)});
   CHECK(report.findings.at(0).location.line == 0);
   CHECK(report.findings.at(0).reported_at->line == 7);
 }
 
-TEST_CASE("found at exit: no call reported it") {
+TEST_CASE("no call reports a failure that is found at exit") {
   session::Session session = session_of({process()});
   session.processes[0].record.errors[0].flags = wire::error::kAtExit;
   const Diagnosis report = report_of(session, {failure_of(session.processes[0], 1)});
@@ -349,7 +349,7 @@ TEST_CASE("found at exit: no call reported it") {
   CHECK_FALSE(report.findings.at(0).reported_at);
 }
 
-TEST_CASE("the first process leads, the others follow in time") {
+TEST_CASE("the first process leads, and the others follow in order of time") {
   session::Session session = session_of({process(), process()});
   session.processes[1].pid = 5000;
   const analyse::Failure one = failure_of(session.processes[0], 1), two = failure_of(session.processes[1], 1);
@@ -360,7 +360,7 @@ TEST_CASE("the first process leads, the others follow in time") {
   CHECK(report.findings[2].pid == 4711);
 }
 
-TEST_CASE("context of the run: environment, passes, processes, notes once each") {
+TEST_CASE("context of the run: environment, passes, processes, and each note once") {
   const session::Session session = session_of({process()});
   const Diagnosis report = report_of(session, {failure_of(session.processes[0], 1)});
   CHECK(report.driver == "580.1");
@@ -378,7 +378,7 @@ TEST_CASE("context of the run: environment, passes, processes, notes once each")
   CHECK(count("launcher") == 1);
 }
 
-TEST_CASE("a note of calls that failed names their lines") {
+TEST_CASE("a note on failed calls names their lines") {
   session::Session session = session_of({process()});
   session::ProcessRecord& record = session.processes[0].record;
   record.errors.clear();
@@ -403,7 +403,7 @@ TEST_CASE("a note of calls that failed names their lines") {
     REQUIRE(found != report.notes.end());
     return found->text;
   };
-  add_site(3);  // the third site has the first one's line
+  add_site(3);  // the third site is on the line of the first
   add_site(4);
   add_site(5);
   const std::string end = " returned launch out of resources (701) and the program continued";
@@ -438,7 +438,7 @@ analyse::Failure refused(session::Process& process, std::uint32_t code, const ch
 
 }  // namespace
 
-TEST_CASE("a rule that fits gives cause and fix; without one there is a next step") {
+TEST_CASE("a rule that matches gives cause and fix; without one there is a next step") {
   session::Session session = session_of({process()});
   Diagnosis report = report_of(session, {failure_of(session.processes[0], 1)});
   CHECK(!report.findings[0].cause);
@@ -463,7 +463,7 @@ TEST_CASE("the command line distinguishes a fork from a child that runs another 
   CHECK(!report.findings[0].cause);
 }
 
-TEST_CASE("a kernel's name proves nothing where another kernel can be the one") {
+TEST_CASE("a kernel's name proves nothing if another kernel is possible") {
   session::Session session = session_of({process()});
   session::ProcessRecord& record = session.processes[0].record;
   record.functions = {"_ZN2at6native24vectorized_gather_kernelILi16ElEEvPcS2_PT0_illllb", "_Z5scalePf"};
@@ -481,7 +481,7 @@ TEST_CASE("a kernel's name proves nothing where another kernel can be the one") 
   CHECK(!cause_of(2));
 }
 
-TEST_CASE("launches that wait are a note, and that they do not though the program believes so") {
+TEST_CASE("notes on CUDA_LAUNCH_BLOCKING, and on setting it too late") {
   const auto noted = [](const char* property, const char* value, const char* code) {
     session::Session session = session_of({process()});
     session.processes[0].record.properties[property] = value;

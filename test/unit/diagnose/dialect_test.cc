@@ -37,7 +37,7 @@ session::Process failed(const char* call, const char* outer) {
 
 }  // namespace
 
-TEST_CASE("who calls the driver himself speaks its language") {
+TEST_CASE("a program that calls the driver gets advice on the driver API") {
   CHECK(dialect_of({}, stack({kDriver, kUser}), false).driver);
   CHECK(dialect_of(failed("cuMemcpyDtoH_v2", ""), {}, false).driver);
   CHECK(!dialect_of({}, {}, false).driver);
@@ -46,7 +46,7 @@ TEST_CASE("who calls the driver himself speaks its language") {
   CHECK(!dialect_of({}, stack({kDriver, frame("/usr/lib/libfft.so", "", false), kUser}), false).driver);
 }
 
-TEST_CASE("the runtime is known by its library, by its functions, by its calls") {
+TEST_CASE("the runtime is recognised by its library, its functions and its calls") {
   CHECK(!dialect_of({}, stack({kDriver, frame("/usr/lib/libcudart.so.13", "", false), kUser}), false).driver);
   CHECK(!dialect_of({}, stack({kDriver, frame("/home/u/a", "cudaLaunchKernel", true), kUser}), false).driver);
   CHECK(!dialect_of(failed("cuMemcpyDtoH_v2", "cudaMemcpy"), stack({kDriver, kUser}), false).driver);

@@ -22,7 +22,7 @@ struct Frame {
 
 const Frame kForward{"/work/train.py", "Model.forward", 29}, kCalled{"/work/train.py", "Tower.forward", 18};
 
-// A process that failed in the only operation that it issued, with this stack, innermost frame first.
+// A process that failed in its only operation, with this stack, innermost frame first.
 session::Process failed(const std::string& kernel, const std::vector<Frame>& frames, unsigned flags = 0) {
   analyse::PictureBuilder picture(710);
   const auto site = picture.site(kernel);
@@ -31,7 +31,7 @@ session::Process failed(const std::string& kernel, const std::vector<Frame>& fra
   record.threads[0].tid = 4711;
   session::RawStack<session::RawPythonFrame> stack;
   for (const Frame& frame : frames) {
-    // One instruction run, at the function's first line.
+    // The code is one run of instructions, at the function's first line.
     record.codes.push_back({frame.file, frame.function, frame.line, 11, std::string("\xef\0", 2)});
     stack.frames.push_back({static_cast<std::uint32_t>(record.codes.size()), 0});
   }
@@ -41,7 +41,7 @@ session::Process failed(const std::string& kernel, const std::vector<Frame>& fra
   return picture.process;
 }
 
-// It fails in what was compiled of forward(), and without the compiler in what that calls.
+// The program fails in the compiled forward(); without the compiler, it fails in a function that forward() calls.
 session::Session compiled() {
   session::Session session;
   session.processes = {failed(kFused, {{"/tmp/torchinductor_u/ab/cab.py", "call", 3}, kForward})};
@@ -52,7 +52,7 @@ session::Session compiled() {
   return session;
 }
 
-// A rerun in which the hook told what went into the line.
+// A rerun in which the hook reported the arguments at the line.
 void add_values(session::Session& session) {
   session::Process again = failed(kGather, {kCalled, kForward}, op::kAlone);
   again.record.properties["python"] = "3.11.7";
@@ -90,7 +90,7 @@ std::vector<int> eager_lines(const diagnose::Finding& finding) {
 
 }  // namespace
 
-TEST_CASE("a failure in compiled code names the line that fails without the compiler, and its inputs") {
+TEST_CASE("a failure in compiled code names the line that fails without the compiler, and its arguments") {
   session::Session session = compiled();
   const Diagnosis located = report_of(session);
   REQUIRE(located.findings.size() == 1);
@@ -117,7 +117,7 @@ TEST_CASE("a failure in compiled code names the line that fails without the comp
   CHECK(finding.grade == analyse::Grade::bracketed);
 }
 
-TEST_CASE("processes without a rank that fail at several lines without the compiler tell none") {
+TEST_CASE("no line is named if processes without a rank fail at several lines without the compiler") {
   session::Session session = compiled();
   session.reruns[0].push_back(failed(kGather, {{"/work/train.py", "Head.forward", 40}, kForward}));
   session.reruns[0].back().pid = 4712;
@@ -127,7 +127,7 @@ TEST_CASE("processes without a rank that fail at several lines without the compi
   CHECK(eager_lines(report_of(session).findings[0]) == std::vector{18});
 }
 
-TEST_CASE("how a rerun without the compiler ended") {
+TEST_CASE("outcomes of a rerun without the compiler") {
   session::Session session = compiled();
   CHECK(report_of(session).passes[1].outcome == "failed");
   session.reruns[0][0].record.state = wire::area::State::finished;

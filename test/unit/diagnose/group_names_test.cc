@@ -29,13 +29,13 @@ std::vector<RankState> job(int ranks) {
 
 }  // namespace
 
-TEST_CASE("a group has the program's name") {
+TEST_CASE("a group has the name that the program gave it") {
   auto states = job(2);
   join(states[0], 7, 0, 2, "tp1"), join(states[1], 7, 1, 2, "tp1");
   CHECK(GroupNames(states).group(7) == "group tp1");
 }
 
-TEST_CASE("a group without a name has its ranks of the job") {
+TEST_CASE("a group without a name lists its ranks in the job") {
   auto states = job(8);
   join(states[6], 7, 0, 2), join(states[3], 7, 1, 2);
   for (int rank = 0; rank < 8; ++rank) join(states[static_cast<std::size_t>(rank)], 9, rank, 8);
@@ -46,7 +46,7 @@ TEST_CASE("a group without a name has its ranks of the job") {
   CHECK(names.rank(7, 5) == "rank 5 of the group");
 }
 
-TEST_CASE("groups of the same ranks are numbered in the order in which they were made") {
+TEST_CASE("groups of the same ranks are numbered in the order of creation") {
   auto states = job(2);
   for (const std::uint64_t hash : {9, 4}) join(states[0], hash, 0, 2), join(states[1], hash, 1, 2);
   const GroupNames names(states);

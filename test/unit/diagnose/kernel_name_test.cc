@@ -4,7 +4,7 @@
 
 using cudadiag::diagnose::short_kernel_name;
 
-TEST_CASE("a kernel's name loses return type and parameters first") {
+TEST_CASE("a kernel's name first loses its return type and parameters") {
   CHECK(short_kernel_name("fill(int*, int)", 80) == "fill");
   CHECK(short_kernel_name("void gather<16, long>(long*, int)", 80) == "gather<16, long>");
   CHECK(short_kernel_name("void at::native::gather<16, f(int)>(long*)", 80) == "at::native::gather<16, f(int)>");
@@ -13,14 +13,14 @@ TEST_CASE("a kernel's name loses return type and parameters first") {
   CHECK(short_kernel_name("triton_poi_fused_add_0", 80) == "triton_poi_fused_add_0");
 }
 
-TEST_CASE("then namespaces, then template arguments, then its end") {
+TEST_CASE("a kernel's name then loses namespaces, template arguments, and finally its end") {
   CHECK(short_kernel_name("void at::native::gather<16, long>(long*)", 20) == "gather<16, long>");
   CHECK(short_kernel_name("void at::native::gather<16, long>(long*)", 12) == "gather<...>");
   CHECK(short_kernel_name("void at::native::gather<16, long>(long*)", 8) == "gathe...");
   CHECK(short_kernel_name("void (anonymous namespace)::scale<float>(float*)", 14) == "scale<float>");
 }
 
-TEST_CASE("names that are none do no harm") {
+TEST_CASE("malformed names do no harm") {
   CHECK(short_kernel_name("", 10) == "");
   CHECK(short_kernel_name("((((", 10) == "((((");
   CHECK(short_kernel_name(">>>> <<<<", 10) == ">>>> <<<<");

@@ -19,7 +19,7 @@ DeliveredNonFinite element_of(std::vector<std::pair<std::string, std::string>> e
 
 }  // namespace
 
-TEST_CASE("a NaN is said by the numbers that it was made of") {
+TEST_CASE("the text shows the numbers from which a NaN was computed") {
   CHECK(made_of("aten::div", element_of({{"self", "0.0"}, {"other", "0.0"}}), {}) ==
         "0 / 0 is NaN: element [3,0] of a result float32[8,1]");
   CHECK(made_of("aten::log_", element_of({{"self", "-1.5"}}), {}) ==
@@ -28,7 +28,7 @@ TEST_CASE("a NaN is said by the numbers that it was made of") {
         "-8 to the power of 0.5 is NaN: element [3,0] of a result float32[8,1]");
 }
 
-TEST_CASE("without numbers the infinite inputs are named") {
+TEST_CASE("without numbers the text names the infinite inputs") {
   DeliveredNonFinite value = element_of({});
   value.bad = 6;
   Argument self;
@@ -39,7 +39,7 @@ TEST_CASE("without numbers the infinite inputs are named") {
         "elements");
 }
 
-TEST_CASE("a NaN that entered is not said to be made") {
+TEST_CASE("a NaN that came in is not reported as computed") {
   DeliveredNonFinite value;
   value.role = DeliveredNonFinite::Role::loaded;
   CHECK(made_of("aten::lift_fresh", value, {}) == "the data of this tensor had NaN");

@@ -26,7 +26,7 @@ Argument parameter(std::uint64_t pointer) {
 
 }  // namespace
 
-TEST_CASE("the variable that was passed for a parameter is the only one that begins there") {
+TEST_CASE("the variable passed for a parameter is the only one that begins at its address") {
   const Argument at_y = parameter(0x2000);
   CHECK(diagnose::passed_variable({variable("x", 0x1000), variable("y", 0x2000), at_y}, at_y) == "y");
   CHECK(diagnose::passed_variable({variable("y", 0x2000), variable("y", 0x2000), at_y}, at_y) == "y");
@@ -34,7 +34,7 @@ TEST_CASE("the variable that was passed for a parameter is the only one that beg
   CHECK(diagnose::passed_variable({variable("x", 0x1000), at_y}, at_y).empty());
 }
 
-TEST_CASE("a null parameter, and a value that is none of the kernel's, have no variable") {
+TEST_CASE("a null parameter, and a value that is not a kernel parameter, have no variable") {
   const Argument null = parameter(0), other = variable("x", 0x1000);
   CHECK(diagnose::passed_variable({variable("nothing", 0), null}, null).empty());
   CHECK(diagnose::passed_variable({variable("y", 0x1000), other}, other).empty());

@@ -4,7 +4,7 @@
 
 using namespace cudadiag::diagnose;
 
-TEST_CASE("a function goes by its name alone") {
+TEST_CASE("a function is shown without its parameters") {
   CHECK(without_parameters("main") == "main");
   CHECK(without_parameters("kernel()") == "kernel");
   CHECK(without_parameters("(anonymous namespace)::Program::launch(std::basic_string<char> const&, CUstream_st*)") ==
@@ -18,7 +18,7 @@ TEST_CASE("a function goes by its name alone") {
   CHECK(without_parameters("") == "");
 }
 
-TEST_CASE("a place says what is known of it") {
+TEST_CASE("the text of a location has all its known parts") {
   Location location;
   CHECK(place(location, "/w") == "a place that is not known");
   location.function = "work(int)";

@@ -16,13 +16,13 @@ using session::RaceMode;
 namespace {
 
 constexpr const char* kProgram = TEST_DATA "/report/program.py";
-constexpr std::uint64_t kThen = 0x7000, kNow = 0x9000;  // where the memory lies in the first run and in the rerun
+constexpr std::uint64_t kThen = 0x7000, kNow = 0x9000;  // address in the first run and in the rerun
 
 session::Code code_at(std::uint32_t line, const char* function) {
   return {kProgram, function, line, 11, std::string("\xef\0", 2)};
 }
 
-// Site 1, program.py:3, launches a kernel, and so does site 2, program.py:7; `native`: by way of native code.
+// Site 1 at program.py:3 and site 2 at program.py:7 launch a kernel; with `native`, through native code.
 session::Process process(bool native) {
   session::Process process;
   process.pid = native ? 4711 : 4900;
@@ -120,7 +120,7 @@ struct Runs {
                     told(DeliveryKind::results, 220, 7, "aten::sum", {})};
   }
   std::vector<session::Delivery>& deliveries() { return session.reruns[0][0].deliveries; }
-  // Both modes are open: nothing but a count in either run.
+  // Both modes are unknown: each run has only a count.
   void open_both() {
     for (session::Races* races : {&*session.races, &*session.rerun_races[0]}) {
       races->unjudged = std::move(races->found);
@@ -159,7 +159,7 @@ TEST_CASE("a rerun names operators and tensors of a race") {
   CHECK(report.findings[0].text.starts_with("x is written on "));
 }
 
-TEST_CASE("operators that use every element say which bytes they touch") {
+TEST_CASE("operators that use every element give exact byte ranges") {
   Runs runs;
   const Diagnosis whole = runs.report();
   CHECK(whole.findings[0].grade == analyse::Grade::proven);
@@ -169,13 +169,13 @@ TEST_CASE("operators that use every element say which bytes they touch") {
   runs.deliveries()[2].whole = false;
   CHECK(grade() == analyse::Grade::inferred);
   runs.deliveries()[2].whole = true;
-  runs.deliveries()[2].values[0].strides = {8, 1};  // every other row of something
+  runs.deliveries()[2].values[0].strides = {8, 1};  // every other row of a larger tensor
   CHECK(grade() == analyse::Grade::inferred);
   runs.deliveries()[2].values[0].strides = {1, 16};
   CHECK(grade() == analyse::Grade::proven);
 }
 
-TEST_CASE("a schema says what the code does not") {
+TEST_CASE("the schema decides if the kernel's code does not") {
   Runs runs(RaceMode::unknown, RaceMode::read);
   runs.session.races->found[0].possible = runs.session.rerun_races[0]->found[0].possible = true;
   const Diagnosis race = runs.report();
@@ -191,13 +191,13 @@ TEST_CASE("a schema says what the code does not") {
   CHECK(runs.report().findings.size() == 1);
 }
 
-TEST_CASE("what is uncertain for another reason stays so") {
+TEST_CASE("a race that is uncertain for another reason stays possible") {
   Runs runs(RaceMode::unknown, RaceMode::read);
   runs.session.races->found[0].possible = runs.session.races->found[0].uncertain = true;
   CHECK(runs.report().findings[0].race->possible);
 }
 
-TEST_CASE("a pair that could not be judged becomes a race or none") {
+TEST_CASE("the schema turns an unjudged pair into a race, or rules it out") {
   Runs runs;
   runs.open_both();
   const Diagnosis race = runs.report();
@@ -218,7 +218,7 @@ TEST_CASE("a pair that could not be judged becomes a race or none") {
   CHECK(noted(open, "races-unjudged"));
 }
 
-TEST_CASE("not every schema is believed that an argument is only read") {
+TEST_CASE("not every schema is trusted on arguments that are only read") {
   Runs runs;
   runs.open_both();
   const auto judged = [&](const char* op, const char* parameter) {
@@ -244,20 +244,20 @@ TEST_CASE("a rerun that does not show the race changes nothing") {
   CHECK(runs.report().findings[0].because.text().ends_with("(time limit) did not show it again"));
 }
 
-TEST_CASE("sides may come in the other order") {
+TEST_CASE("a rerun may show the two accesses in the other order") {
   Runs runs;
   std::swap(runs.session.rerun_races[0]->found[0].first, runs.session.rerun_races[0]->found[0].second);
   CHECK(runs.report().findings[0].race->accesses[0].op == "aten::add_.Tensor");
 }
 
-TEST_CASE("a call that was not told of is named where all that used the address did it alike") {
+TEST_CASE("a call without a report is named if all reported uses of its address are alike") {
   Runs runs;
   auto& found = runs.session.rerun_races[0]->found[0];
-  found.first.ticks = 10000;  // long behind what was told
+  found.first.ticks = 10000;  // long after the reported call
   CHECK(runs.report().findings[0].race->accesses[0].op == "aten::add_.Tensor");
   runs.deliveries().push_back(told(DeliveryKind::untold, 900, 0, "", {}));
   CHECK(runs.report().findings[0].race->accesses[0].op == "");
-  found.second.ticks = 10000;  // nor in the last call that was told of
+  found.second.ticks = 10000;  // not in the last reported call either
   CHECK(runs.report().findings[0].race->accesses[1].op == "");
   found.second.ticks = 210;
   runs.deliveries().back() = told(DeliveryKind::call, 300, 3, "aten::mul_", {tensor("x", "self", true)});
@@ -265,7 +265,7 @@ TEST_CASE("a call that was not told of is named where all that used the address 
   CHECK(runs.report().findings[0].race->accesses[1].op == "aten::sum.Tensor");
 }
 
-TEST_CASE("what another thread or line told is not the access's") {
+TEST_CASE("reports of another thread or line do not name the access") {
   Runs runs;
   runs.deliveries()[0].tid = runs.deliveries()[1].tid = 13;
   runs.deliveries()[2].line = 5;
@@ -275,7 +275,7 @@ TEST_CASE("what another thread or line told is not the access's") {
   CHECK(accesses[1].op == "");
 }
 
-TEST_CASE("memory that is no argument and no result is the operator's own") {
+TEST_CASE("memory that is neither an argument nor a result belongs to the operator") {
   Runs runs;
   runs.deliveries()[2].values[0].pointer = 0x100000;
   const Diagnosis report = runs.report();
@@ -290,7 +290,7 @@ TEST_CASE("memory that is no argument and no result is the operator's own") {
   CHECK(cudadiag::report::race_tensors(*made.findings[0].race) == text);
 }
 
-TEST_CASE("a kernel that is no operator's is given the line's variables") {
+TEST_CASE("a kernel outside any operator gets the variables of its line") {
   Runs runs;
   for (session::Site& site : runs.session.reruns[0][0].record.sites) site.native = 1;
   runs.session.reruns[0][0].record.modules = runs.session.processes[0].record.modules;

@@ -38,7 +38,7 @@ constexpr const char* kHome = "/home/ada";
 
 }  // namespace
 
-TEST_CASE("ranks of which the same is to be said share a line") {
+TEST_CASE("ranks with the same text share a line") {
   const RanksPart part{
       1'205, RanksDifference::absence, {at(0, 9), at(1, 9), at(2, 9), missing(3), at(5, 9), at(6, 9), missing(7)}};
   CHECK(rank_lines(part, kHome) ==
@@ -46,7 +46,7 @@ TEST_CASE("ranks of which the same is to be said share a line") {
               "ranks 3 and 7: called 4 of them; its last work was at train.py:31, step, 12 s before the end"});
 }
 
-TEST_CASE("of how many it is known that they were called alike is said") {
+TEST_CASE("the text says how many collectives all ranks called alike") {
   RanksPart part{1'205, RanksDifference::none, {at(0, 9), at(1, 9)}};
   part.first = 1'200;
   CHECK(rank_lines(part, kHome).front() ==
@@ -55,7 +55,7 @@ TEST_CASE("of how many it is known that they were called alike is said") {
   CHECK(rank_lines(part, kHome).front() == "at collective 1,205");
 }
 
-TEST_CASE("what ranks do not share is shown") {
+TEST_CASE("the text shows how the ranks differ") {
   RanksPart part{1, RanksDifference::kernel, {at(0, 9), at(1, 9, "ncclDevKernel_AllReduce_Sum_f16_RING_LL")}};
   CHECK(rank_lines(part, kHome) == Lines{"at the first collective",
                                          "rank 0: train.py:9, step  ncclDevKernel_AllReduce_Sum_f32_RING_LL",
@@ -68,14 +68,14 @@ TEST_CASE("what ranks do not share is shown") {
               "rank 1: train.py:9, step  ncclDevKernel_AllReduce_Sum_f32_RING_LL  24 blocks"});
 }
 
-TEST_CASE("a rank that ended before the others is said to have") {
+TEST_CASE("the text says that a rank ended before the others") {
   const RanksPart part{5, RanksDifference::absence, {at(0, 9), missing(1, "status 1"), missing(2, "")}};
   const Lines lines = rank_lines(part, kHome);
   CHECK(lines[2] == "rank 1: called 4 of them, and ended before, with status 1");
   CHECK(lines[3] == "rank 2: called 4 of them, and ended before");
 }
 
-TEST_CASE("a rank that may have left one out is told with its kernels") {
+TEST_CASE("a rank that may have skipped a collective is shown with its number of kernels") {
   RanksPart part{9, RanksDifference::absence, {at(0, 9), missing(1)}};
   part.uneven = {5, 4712, 1, 8, 4};
   CHECK(rank_lines(part, kHome).back() ==
@@ -88,7 +88,7 @@ TEST_CASE("processes without a rank are named by their pids") {
   CHECK(rank_lines(part, kHome)[1] == "rank 0 and process 4711: train.py:9, step");
 }
 
-TEST_CASE("the rules get who is missing and what the others called") {
+TEST_CASE("the rules get the missing ranks and the calls of the others") {
   causes::Symptoms symptoms;
   add_ranks(symptoms, {5, RanksDifference::absence, {at(0, 9), missing(1)}}, kHome);
   CHECK(symptoms.ranks == 2);
@@ -97,7 +97,7 @@ TEST_CASE("the rules get who is missing and what the others called") {
   CHECK(symptoms.rank_calls == "rank 0: train.py:9, step");
 }
 
-TEST_CASE("a report of no failure tells the ranks in full") {
+TEST_CASE("a report without a failure shows all lines on the ranks") {
   Diagnosis report = clean_report();
   report.ranks = {5, RanksDifference::line, {at(0, 9), at(1, 12)}};
   TextOptions options;
@@ -110,7 +110,7 @@ TEST_CASE("a report of no failure tells the ranks in full") {
 TEST_CASE("a crowded page cuts other sentences before it loses a rank") {
   Diagnosis report = crowded_report();
   Finding& hang = report.findings[0];
-  hang.device.reset();  // which no hang has, nor what follows
+  hang.device.reset();  // a hang has neither this nor the following
   hang.inputs.reset();
   hang.saved_launch.reset();
   hang.memory_use.reset();

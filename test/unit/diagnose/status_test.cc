@@ -57,7 +57,7 @@ Status one_stream() {
 
 }  // namespace
 
-TEST_CASE("what had long not finished when the program ended, unless it went on") {
+TEST_CASE("work that was long unfinished when the program ended, unless the process continued") {
   Status status = one_stream();
   CHECK(unfinished_text(status) ==
         "spin<float> of train.py:41, forward had not finished when the program ended, 35 s after it was issued");
@@ -68,7 +68,7 @@ TEST_CASE("what had long not finished when the program ended, unless it went on"
   CHECK(unfinished_text(status) == "");
 }
 
-TEST_CASE("a stream that stands at one operation, and who waits for it") {
+TEST_CASE("a stream blocked at one operation, and the thread that waits for it") {
   CHECK(write_status_text(one_stream(), {}) == R"(cudadiag: running for 62 s: python train.py
 pid 4711: 12,345 operations issued, the newest 35 s ago
   stream 0x55d0c8: at operation 126 of 131 issued  [bracketed]
@@ -79,7 +79,7 @@ pid 4711: 12,345 operations issued, the newest 35 s ago
 )");
 }
 
-TEST_CASE("times of what has ended count up to its end") {
+TEST_CASE("ages of operations refer to the end of a process that has ended") {
   Status status = one_stream();
   const auto issued = [&] {
     const std::string text = write_status_text(status, {});
@@ -92,7 +92,7 @@ TEST_CASE("times of what has ended count up to its end") {
   CHECK(issued() == "pid 4711: 12,345 operations issued, the newest 35 s before it was last heard of");
 }
 
-TEST_CASE("calls of one line are one, and what proves nothing says so") {
+TEST_CASE("calls of one line are merged, and unproven work is marked as suspected") {
   Status status = one_stream();
   OpenStream& stream = status.processes[0].streams[0];
   stream.proven = false;
@@ -108,7 +108,7 @@ TEST_CASE("calls of one line are one, and what proves nothing says so") {
                   "    and 3 more after it\n") != std::string::npos);
 }
 
-TEST_CASE("a narrow terminal breaks lines, and cuts none") {
+TEST_CASE("a narrow terminal wraps lines and cuts none") {
   Status status = one_stream();
   OpenStream& stream = status.processes[0].streams[0];
   stream.candidates = 0;
@@ -131,7 +131,7 @@ pid 4711: 12,345 operations issued, the newest 35 s ago
         std::string::npos);
 }
 
-TEST_CASE("what a run is doing, on a narrow terminal") {
+TEST_CASE("the activity of a run, on a narrow terminal") {
   Activity activity;
   activity.seconds = 1;
   activity.per_second = 12;
@@ -149,7 +149,7 @@ unfinished work
   CHECK(write_activity("a b", activity, 2, 2) == "a\n..\n");
 }
 
-TEST_CASE("a run without work, and one whose names are hostile") {
+TEST_CASE("a run without work, and hostile names") {
   Status status = one_stream();
   status.processes[0].streams.clear();
   status.processes[0].calls[0].thread = "x\x1b[2J\xc2\x9b";
@@ -161,14 +161,14 @@ TEST_CASE("a run without work, and one whose names are hostile") {
   CHECK(text.find("\xc2\x9b") == std::string::npos);
 }
 
-TEST_CASE("only what follows the operations shown is counted as waiting behind them") {
+TEST_CASE("only operations after the last one shown are counted as waiting") {
   using wire::operation::Kind;
   using wire::operation::kMarked;
   analyse::PictureBuilder picture;
   picture.process.record.errors.clear();
   const auto other = picture.stream(1), stream = picture.stream(0);
   picture.issue(other, Kind::event_record, kMarked, 0xe1);
-  picture.issue(stream, Kind::event_wait, 0, 0xe1);  // is over
+  picture.issue(stream, Kind::event_wait, 0, 0xe1);  // has finished
   picture.issue(stream, Kind::kernel, kMarked);
   picture.issue(stream);
   session::Session session;
@@ -179,13 +179,13 @@ TEST_CASE("only what follows the operations shown is counted as waiting behind t
   CHECK(look().operations[0].ordinal == 2);
   CHECK(look().more == 1);
 
-  // Lost records among the possible operations are counted there.
+  // Lost records among the candidates are counted as missing.
   auto& operations = session.processes[0].record.operations;
   operations.erase(operations.begin() + 1);
   CHECK(look().missing == 1);
   CHECK(look().more == 1);
 
-  // Nor does a call wait that queued nothing.
+  // A refused call queued nothing, so it does not wait.
   operations.back().result = 700;
   CHECK(look().more == 0);
 }

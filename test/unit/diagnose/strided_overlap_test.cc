@@ -25,7 +25,7 @@ RaceOverlap overlap(const RaceTensor& a, const RaceTensor& b) {
   return diagnose::overlap(diagnose::strided_bytes(a).value(), diagnose::strided_bytes(b).value()).value();
 }
 
-// Byte by byte.
+// Counts byte by byte.
 std::set<std::uint64_t> bytes_of(const RaceTensor& tensor, std::uint64_t element) {
   std::set<std::uint64_t> starts = {tensor.begin}, bytes;
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
@@ -44,7 +44,7 @@ std::set<std::uint64_t> bytes_of(const RaceTensor& tensor, std::uint64_t element
 
 }  // namespace
 
-TEST_CASE("two slices of one tensor share what lies in both") {
+TEST_CASE("two slices of one tensor share the bytes that are in both") {
   const RaceOverlap found = overlap(tensor(1000, {3 << 20}, {1}), tensor(1000 + (1 << 22), {3 << 20}, {1}));
   CHECK(found.begin == 1000 + (1 << 22));
   CHECK(found.end == 1000 + 4 * (3u << 20));
@@ -55,7 +55,7 @@ TEST_CASE("two columns of one matrix share no byte") {
   const RaceTensor left = tensor(1000, {512, 4}, {8, 1}), right = tensor(1016, {512, 4}, {8, 1});
   CHECK(overlap(left, right).bytes == 0);
   CHECK(overlap(left, left).bytes == 512u * 16);
-  // A column that begins in the left half and ends in the right one.
+  // A column that begins in the left half and ends in the right half.
   const RaceOverlap found = overlap(right, tensor(1012, {512, 2}, {8, 1}));
   CHECK(found.bytes == 512u * 4);
   CHECK(found.begin == 1016);
@@ -67,7 +67,7 @@ TEST_CASE("even and odd elements share no byte") {
   CHECK(overlap(tensor(64, {100}, {2}, "int8"), tensor(64, {70}, {3}, "int8")).bytes == 34);
 }
 
-TEST_CASE("a tensor that was transposed or expanded has the bytes that it had") {
+TEST_CASE("a transposed or expanded tensor has the same bytes") {
   const RaceTensor plain = tensor(0, {6, 10}, {10, 1});
   CHECK(overlap(plain, tensor(0, {10, 6}, {1, 10})).bytes == 240);
   CHECK(overlap(plain, tensor(40, {8, 10}, {0, 1})).bytes == 40);
@@ -75,7 +75,7 @@ TEST_CASE("a tensor that was transposed or expanded has the bytes that it had") 
   CHECK(overlap(plain, tensor(240, {}, {})).bytes == 0);
 }
 
-TEST_CASE("what cannot be compared exactly is not said to be") {
+TEST_CASE("there is no result if the tensors cannot be compared exactly") {
   CHECK_FALSE(diagnose::strided_bytes(tensor(0, {8, 3}, {1, 1})).has_value());
   CHECK_FALSE(diagnose::strided_bytes(tensor(0, {8}, {})).has_value());
   CHECK_FALSE(diagnose::strided_bytes(tensor(0, {8}, {-1})).has_value());
@@ -86,7 +86,7 @@ TEST_CASE("what cannot be compared exactly is not said to be") {
   CHECK(diagnose::overlap(*many, *diagnose::strided_bytes(tensor(4, {100}, {2})))->bytes == 0);
 }
 
-TEST_CASE("the overlap of random views is the one that counting byte by byte finds") {
+TEST_CASE("the overlap of random views equals a count byte by byte") {
   std::mt19937 random(7);
   const auto upto = [&](int most) { return static_cast<std::int64_t>(random() % static_cast<unsigned>(most + 1)); };
   const auto view = [&] {

@@ -23,7 +23,7 @@ const StartFrames kStarted = {{"/venv/lib/python3.11/site-packages/torch/nn/para
                               {kStartingScript, "Trainer.fit", 7},
                               {kStartingScript, "<module>", 3}};
 
-// The only operation of a process, on thread 4711 at tick 500, with this stack, innermost frame first.
+// A process with one operation, on thread 4711 at tick 500, with this stack, innermost frame first.
 session::Process process_on_thread(const std::vector<OwnFrame>& frames) {
   session::Process process;
   process.pid = 4700;
@@ -34,7 +34,7 @@ session::Process process_on_thread(const std::vector<OwnFrame>& frames) {
   record.sites[0].python = 1;
   record.python_stacks.resize(1);
   for (const OwnFrame& frame : frames) {
-    // One instruction run, at the function's first line.
+    // The code is one run of instructions, at the function's first line.
     record.codes.push_back({frame.file, frame.function, frame.line, 11, std::string("\xef\0", 2)});
     record.python_stacks[0].frames.push_back({static_cast<std::uint32_t>(record.codes.size()), 0});
   }
@@ -92,14 +92,14 @@ struct ThreadRuns {
 
 }  // namespace
 
-TEST_CASE("of a thread that runs no line of the user's the one leads that started it") {
+TEST_CASE("the line that started a thread leads if the thread runs no user line") {
   const ThreadRuns runs;
   const diagnose::Finding finding = runs.finding();
   CHECK((finding.location.file == kStartingScript && finding.location.line == 7 &&
          finding.location.language == symbolize::Language::python));
   CHECK(finding.location.function == "Trainer.fit");
   CHECK(!finding.location.source.empty());
-  CHECK(finding.excerpt.size() == 2);  // it is the file's last line
+  CHECK(finding.excerpt.size() == 2);  // the file has no line after it
   REQUIRE(finding.related.size() == 1);
   CHECK((finding.related[0].role == diagnose::Role::started &&
          diagnose::same_line(finding.related[0].location, finding.location)));
@@ -120,7 +120,7 @@ TEST_CASE("of a thread that runs no line of the user's the one leads that starte
   CHECK(text.find("of this line") == text.npos);
 }
 
-TEST_CASE("the first line of the user's leads, through threads that started threads") {
+TEST_CASE("the first user line leads, through threads that started threads") {
   ThreadRuns runs;
   runs.deliveries() = {
       told_start({{{kThreading, "Thread.start", 950}}, {}, kStarted, {{kStartingScript, "other", 3}}})};
@@ -131,7 +131,7 @@ TEST_CASE("the first line of the user's leads, through threads that started thre
   CHECK(runs.finding().because.text().ends_with("the leading line gave this work to the pool"));
 }
 
-TEST_CASE("of what was told of the thread the latest before the operation counts") {
+TEST_CASE("the latest start reported before the operation counts") {
   ThreadRuns runs;
   runs.deliveries().push_back(told_start({{{kStartingScript, "later", 3}}}));
   CHECK(runs.finding().location.line == 3);
@@ -142,7 +142,7 @@ TEST_CASE("of what was told of the thread the latest before the operation counts
   CHECK(runs.finding().location.line == 7);
 }
 
-TEST_CASE("the library's line leads if no line of the user is known to have started it") {
+TEST_CASE("the library's line leads if no user line is known to have started the thread") {
   const auto leads = [](const ThreadRuns& runs, bool confirmed = true) {
     const diagnose::Finding finding = runs.finding(confirmed);
     CHECK(finding.related.empty());
@@ -166,7 +166,7 @@ TEST_CASE("the library's line leads if no line of the user is known to have star
   CHECK(leads(runs));
 }
 
-TEST_CASE("a thread with a line of the user's has that line") {
+TEST_CASE("a thread that runs a user line has that line") {
   const ThreadRuns runs(
       {{kLaunchingLibrary, "embedding", 2567}, {kStartingScript, "launch", 3}, {kThreading, "Thread.run", 975}});
   const diagnose::Finding finding = runs.finding();
@@ -174,7 +174,7 @@ TEST_CASE("a thread with a line of the user's has that line") {
   CHECK(finding.related.empty());
 }
 
-TEST_CASE("what an autograd worker runs is not put down to a thread's start") {
+TEST_CASE("work of an autograd thread is not attributed to the thread's start") {
   ThreadRuns runs;
   runs.session.processes[0].record.operations[0].origin.node_thread = 1;
   CHECK_FALSE(runs.finding().thread_start);

@@ -12,7 +12,7 @@ using namespace cudadiag::diagnose;
 
 namespace {
 
-// The words that bash makes of it.
+// The words into which bash splits the text.
 std::string pasted(const std::string& word) {
   const std::string command = "exec bash -c " + shell_word("printf %s " + word);
   std::FILE* shell = ::popen(command.c_str(), "r");
@@ -25,14 +25,14 @@ std::string pasted(const std::string& word) {
 
 }  // namespace
 
-TEST_CASE("words of a shell are quoted where they must be") {
+TEST_CASE("words are quoted for a shell only if necessary") {
   CHECK(shell_word("/tmp/a-b_c.d") == "/tmp/a-b_c.d");
   CHECK(shell_word("") == "''");
   CHECK(shell_word("it's a b") == "'it'\\''s a b'");
   CHECK(shell_word("\u00fcber") == "'\u00fcber'");
 }
 
-TEST_CASE("bytes that cannot be shown are spelled so that a shell reads them back") {
+TEST_CASE("bytes that cannot be shown are escaped so that a shell reads them back") {
   CHECK(shell_word("/tmp/\xff"
                    "1") == "$'/tmp/\\3771'");
   CHECK(shell_word("it's\n\\") == "$'it\\'s\\012\\\\'");
@@ -45,7 +45,7 @@ TEST_CASE("bytes that cannot be shown are spelled so that a shell reads them bac
   }
 }
 
-TEST_CASE("the command that reruns a recording names what the user has to give it") {
+TEST_CASE("the command that reruns a recording names the input that the user must supply") {
   CHECK(bisect_command("/s", false) == "cudadiag bisect /s");
   CHECK(bisect_command("/a b", false, "--repeat 20") == "cudadiag bisect '/a b' --repeat 20");
   CHECK(bisect_command("/s", true, "--values") == "cudadiag bisect /s --values <INPUT");
