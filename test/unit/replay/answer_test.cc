@@ -4,7 +4,7 @@
 
 using namespace cudadiag::replay;
 
-TEST_CASE("a child's lines are read") {
+TEST_CASE("all lines of a child are read") {
   const Answer answer =
       read_answer("only-reached\nblock 3 7f0000a00000\nplaced 2 of 3\nrewritten 17\nlaunching\nresult 0\noutputs\n");
   CHECK(answer.only_reached);
@@ -18,7 +18,7 @@ TEST_CASE("a child's lines are read") {
   CHECK(answer.outputs);
 }
 
-TEST_CASE("a line that was cut short says nothing") {
+TEST_CASE("a line that was cut short is ignored") {
   CHECK(!read_answer("launching\nresult 7").result);
   CHECK(!read_answer("launchin").launching);
   CHECK(read_answer("nonsense\n\n \nplaced\nblock\n").placeable == 0);

@@ -35,7 +35,7 @@ class Builder {
   std::vector<std::byte> bytes_;
 };
 
-// A block at 0x7f0000001000, of 256 bytes, of which 128 were saved from 64 on.
+// A block of 256 bytes at 0x7f0000001000, with 128 bytes saved from offset 64.
 std::vector<std::uint32_t> block_words() { return {0x1000, 0x7f00, 256, 0, 64, 0, 128, 0, 3, 1, 1, 0}; }
 
 Builder sample() {
@@ -59,7 +59,7 @@ bool is_refused(Builder builder) { return std::holds_alternative<base::Error>(re
 
 }  // namespace
 
-TEST_CASE("the recorder's description is read whole") {
+TEST_CASE("the recorder's description is read completely") {
   Builder builder = sample();
   const auto read = read_description(builder.bytes());
   REQUIRE(std::holds_alternative<SavedLaunch>(read));
@@ -84,7 +84,7 @@ TEST_CASE("the recorder's description is read whole") {
   CHECK(launch.failure->code == 700);
 }
 
-TEST_CASE("a launch that did not fail is not one to replay") {
+TEST_CASE("a launch that did not fail cannot be replayed") {
   Builder builder;
   builder.add(format::Record::kernel, {}, "fill");
   const auto read = read_description(builder.bytes());
@@ -106,7 +106,7 @@ TEST_CASE("damage is refused") {
   CHECK(is_refused(sample().add(Record::parameter, {0x10000, 4, 1})));
   CHECK(is_refused(sample().add(Record::block, {1, 2, 3})));
   std::vector<std::uint32_t> words = block_words();
-  words[9] = 99;  // no kind of memory
+  words[9] = 99;  // not a kind of memory
   CHECK(is_refused(sample().add(Record::block, words)));
   words = block_words();
   words[6] = 512;  // more than the block has

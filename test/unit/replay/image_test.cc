@@ -51,7 +51,7 @@ TEST_CASE("variables are found in every form of an image") {
   CHECK(read);
   if (has_zstandard()) CHECK(names_in(image("variables-zstd.fatbin"), Form::fatbin, read) == kVariables);
   CHECK(read);
-  // No code for this GPU: that of others.
+  // Without code for this GPU, code for other GPUs is read.
   CHECK(names_in(image("variables.fatbin"), Form::fatbin, read, 75) == kVariables);
 }
 
@@ -71,7 +71,7 @@ TEST_CASE("a damaged image is read without harm") {
   }
 }
 
-TEST_CASE("an image says how long it is") {
+TEST_CASE("the length of an image is read from the image") {
   const std::string cubin = image("variables.cubin"), fatbin = image("variables.fatbin");
   ImageExtent extent = image_extent(cubin.data());
   CHECK((extent.size == cubin.size() && extent.form == Form::cubin));
@@ -103,7 +103,7 @@ TEST_CASE("LZ4 is decompressed, and damage is refused") {
   CHECK(decompressed(literals, 3) == "abc");
   CHECK(decompressed(literals, 4) == "refused");
   CHECK(decompressed(literals, 2) == "refused");
-  // Three letters, then 4 + 5 bytes from 3 before, then one letter.
+  // Three letters, then 4 + 5 bytes copied from 3 bytes back, then one letter.
   const std::string match(
       "\x35"
       "abc"

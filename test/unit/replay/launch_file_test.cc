@@ -11,7 +11,7 @@ using namespace cudadiag::replay;
 
 namespace {
 
-// After one change to the text; empty: it is read.
+// The error after one change to the text; empty if it can be read.
 std::string refusal_of(const std::string& old, const std::string& changed) {
   std::string text = write_launch(test::sample_launch());
   const std::size_t at = text.find(old);
@@ -24,7 +24,7 @@ std::string refusal_of(const std::string& old, const std::string& changed) {
 
 }  // namespace
 
-TEST_CASE("what was written of a launch is read back whole") {
+TEST_CASE("a written launch is read back completely") {
   const std::string text = write_launch(test::sample_launch());
   const auto read = parse_launch(text);
   REQUIRE(std::holds_alternative<SavedLaunch>(read));
@@ -38,11 +38,11 @@ TEST_CASE("what was written of a launch is read back whole") {
   CHECK(launch.function_values[1].second == -1);
 }
 
-TEST_CASE("another version is named") {
+TEST_CASE("the error for another version names it") {
   CHECK(refusal_of("cudadiag.launch/1", "cudadiag.launch/2").find("another format") != std::string::npos);
 }
 
-TEST_CASE("numbers that cannot be are refused") {
+TEST_CASE("impossible numbers are refused") {
   const std::string max = "18446744073709551615";
   CHECK(refusal_of("\"bytes\": 4096,\n   \"kind\"", "\"bytes\": " + max + ",\n   \"kind\"") != "");
   CHECK(refusal_of("\"from\": 512", "\"from\": " + max) != "");
@@ -82,7 +82,7 @@ TEST_CASE("text that is not a launch is refused") {
   }
 }
 
-TEST_CASE("bytes that are no digits are refused") {
+TEST_CASE("bytes that are not hex digits are refused") {
   CHECK(refusal_of("\"bytes\": \"01010101\"", "\"bytes\": \"0101010\"") != "");
   CHECK(refusal_of("\"bytes\": \"01010101\"", "\"bytes\": \"0101010g\"") != "");
   CHECK(refusal_of("\"bytes\": \"01010101\"", "\"bytes\": \"\"") != "");

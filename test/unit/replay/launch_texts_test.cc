@@ -7,7 +7,7 @@
 using namespace cudadiag;
 using namespace cudadiag::replay;
 
-TEST_CASE("the README says what runs, where it was issued and what is missing") {
+TEST_CASE("the README names the kernel, the line that issued it and missing data") {
   const std::string text = readme_of(test::sample_launch());
   for (const char* part : {"scale(float*, float)", "/home/a/scale.cu:19", "executes the device code",
                            "5128 bytes saved", "1047552 bytes missing", "NVIDIA H200", "launch attribute 7"}) {
@@ -25,7 +25,7 @@ TEST_CASE("no name of a launch can end a literal or a line of the program") {
   CHECK(text.find("a\\042\\073\\040system\\050\\042x") != text.npos);
 }
 
-TEST_CASE("the program has the launch's numbers") {
+TEST_CASE("the program contains the launch's numbers") {
   const std::string text = source_of(test::sample_launch());
   CHECK(text.find("grid[] = {4, 2, 1}") != text.npos);
   CHECK(text.find("shared_bytes = 1024") != text.npos);

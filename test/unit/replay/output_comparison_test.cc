@@ -29,7 +29,7 @@ void fill(const std::filesystem::path& folder, const std::string& second, const 
 
 }  // namespace
 
-TEST_CASE("the first byte that differs is named by block and offset") {
+TEST_CASE("the first different byte has its block and offset") {
   const test::ScratchFolder scratch;
   fill(scratch.path() / "a", "abcd", "efgh");
   fill(scratch.path() / "b", "abxd", "xfgh");
@@ -46,7 +46,7 @@ TEST_CASE("the first byte that differs is named by block and offset") {
   CHECK((same && same->different == 0 && !same->first));
 }
 
-TEST_CASE("a file that is missing or short cannot be compared") {
+TEST_CASE("a missing or short file cannot be compared") {
   const test::ScratchFolder scratch;
   fill(scratch.path() / "a", "abcd", "efgh");
   fill(scratch.path() / "b", "abcd", "efg");

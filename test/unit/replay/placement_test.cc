@@ -45,12 +45,12 @@ TEST_CASE("pointers follow a block that moves") {
   CHECK(placement.rewritten(0x20000) == 0x20000);
   CHECK(placement.rewritten(0x5) == 0x5);
   placement.put(2, 0xa0000);
-  // One past the last byte is a pointer, too.
+  // The address after the last byte is a pointer, too.
   CHECK(placement.rewritten(0x20100) == 0xa0100);
   CHECK(placement.rewritten(0x20101) == 0x20101);
 }
 
-TEST_CASE("words are rewritten where they are aligned") {
+TEST_CASE("only aligned words are rewritten") {
   const std::vector<Block> all = blocks();
   Placement placement(all);
   placement.put(0, 0x90000);
@@ -64,7 +64,7 @@ TEST_CASE("words are rewritten where they are aligned") {
   CHECK(now == 0x90008);
 }
 
-TEST_CASE("nothing leads to a block that is left out") {
+TEST_CASE("pointers to a block that is left out are not rewritten") {
   const std::vector<Block> all = blocks();
   Placement placement(all);
   placement.leave_out(2);

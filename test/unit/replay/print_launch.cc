@@ -1,4 +1,4 @@
-// Prints launch.json of two launches, for schema_test.py: a line of JSON each.
+// Prints launch.json of two launches for schema_test.py, each as one line of JSON.
 #include <algorithm>
 #include <cstdio>
 #include <string>

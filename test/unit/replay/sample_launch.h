@@ -4,7 +4,7 @@
 
 namespace cudadiag::test {
 
-// With something in every field.
+// A launch with a value in every field.
 replay::SavedLaunch sample_launch();
 
 }  // namespace cudadiag::test

@@ -9,7 +9,7 @@ using namespace cudadiag::replay;
 
 namespace {
 
-// A launch that fails if none of these is left out.
+// A launch that fails unless one of these blocks is left out.
 auto needs(const std::set<std::uint32_t>& needed) {
   return [needed](const std::vector<std::uint32_t>& without) {
     return std::none_of(without.begin(), without.end(), [&](std::uint32_t block) { return needed.contains(block); });
@@ -24,7 +24,7 @@ std::vector<std::uint32_t> numbers(std::uint32_t count) {
 
 }  // namespace
 
-TEST_CASE("only the blocks that are needed remain") {
+TEST_CASE("only the needed blocks remain") {
   for (const std::set<std::uint32_t>& needed :
        {std::set<std::uint32_t>{}, {0}, {198}, {0, 100, 198}, {40, 42, 44, 46}}) {
     const Smallest found = smallest_set(numbers(100), needs(needed), 1000);
@@ -34,11 +34,11 @@ TEST_CASE("only the blocks that are needed remain") {
   CHECK(smallest_set({}, needs({}), 10).needed.empty());
 }
 
-TEST_CASE("few blocks of many take few replays") {
+TEST_CASE("finding few blocks among many takes few replays") {
   CHECK(smallest_set(numbers(1024), needs({100}), 5000).replays < 64);
 }
 
-TEST_CASE("a search that is too long ends with what it has") {
+TEST_CASE("a search that is too long ends with its result so far") {
   const Smallest found = smallest_set(numbers(100), needs({0, 2, 4, 6}), 5);
   CHECK(found.replays == 5);
   CHECK(!found.whole);

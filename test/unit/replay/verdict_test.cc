@@ -34,13 +34,13 @@ TEST_CASE("the same error at another instruction is another failure") {
   CHECK(outcome_of("launching\n", false, Instruction{"_Z5scalePff", 0x90}) == Outcome::as_it_did);
 }
 
-TEST_CASE("a process that says nothing after the launch crashed, or hung") {
+TEST_CASE("a process without an answer after the launch crashed or hung") {
   CHECK(outcome_of("launching\n") == Outcome::crashed);
   CHECK(outcome_of("launching\nresult 70") == Outcome::crashed);
   CHECK(outcome_of("launching\n", true) == Outcome::hung);
 }
 
-TEST_CASE("a launch that could not be made says why") {
+TEST_CASE("a launch that could not be made has a reason") {
   const Run run = judge(test::sample_launch(), read_answer("cannot cuInit returned 100\n"), false);
   CHECK(run.outcome == Outcome::impossible);
   CHECK(run.why == "cuInit returned 100");
@@ -48,7 +48,7 @@ TEST_CASE("a launch that could not be made says why") {
   CHECK(judge(test::sample_launch(), {}, true).why == "it was not ready in time");
 }
 
-TEST_CASE("replays are counted and told") {
+TEST_CASE("replays are counted and summarised") {
   session::ReplayTally counted;
   for (const Outcome outcome : {Outcome::as_it_did, Outcome::did_not_fail, Outcome::hung, Outcome::impossible}) {
     add(counted, Run{outcome});
@@ -63,7 +63,7 @@ TEST_CASE("replays are counted and told") {
   CHECK(session::sentence({}) == "not made alone yet");
 }
 
-TEST_CASE("a tally is read back, and nonsense is not") {
+TEST_CASE("a tally is read back, and invalid text is not") {
   const session::ReplayTally counted = tally(3, 1, 2);
   const auto read = session::parse_replay_tally(session::write_replay_tally(counted));
   REQUIRE(read);

@@ -37,7 +37,7 @@ TEST_CASE("a page begins with the verdict, its line, its grade and the cause") {
   CHECK(page.find("<h2>The run</h2>\n<table class=\"facts\">\n<tr><th>Passes</th>") != page.npos);
 }
 
-TEST_CASE("processes that failed alike share an article, and others have their own") {
+TEST_CASE("processes that failed alike share an article, and others have separate ones") {
   Diagnosis report = refused_report();
   for (std::size_t i = 0; i < 3; ++i) report.findings[i].rank = static_cast<int>(i);
   std::string page = write_html(report);
@@ -50,7 +50,7 @@ TEST_CASE("processes that failed alike share an article, and others have their o
   CHECK(page.find("<span class=\"badge\">rank 2</span>") != page.npos);
 }
 
-TEST_CASE("a guess is not called the line that failed") {
+TEST_CASE("a line that is only likely is not called the line that failed") {
   Diagnosis report = python_report();
   const auto heading = [&](analyse::Grade grade) {
     report.findings[0].grade = grade;
@@ -83,7 +83,7 @@ FindingPictures quoting(const Finding& finding, int blamed) {
 
 }  // namespace
 
-TEST_CASE("the blamed line is quoted beside the true one, or in the same lines where it is near") {
+TEST_CASE("the blamed line is quoted next to the true one, or in the same quotation if it is near") {
   const Diagnosis report = python_report();
   std::string page = write_html(report, {quoting(report.findings[0], 88)});
   CHECK(occurrences(page, "<figure class=\"own\">") == 1);
@@ -97,7 +97,7 @@ TEST_CASE("the blamed line is quoted beside the true one, or in the same lines w
   CHECK(occurrences(page, "<i>49</i>") == 1);
 }
 
-TEST_CASE("a timeline has a box for each operation, in the place where it was issued, and its markers") {
+TEST_CASE("a timeline has a box for each operation in the order of issue, and the markers") {
   const Diagnosis report = python_report();
   FindingPictures pictures;
   Timeline& timeline = pictures.timeline.emplace();
@@ -127,7 +127,7 @@ TEST_CASE("a timeline has a box for each operation, in the place where it was is
   CHECK(page.find(">… 7<") != page.npos);
 }
 
-TEST_CASE("names of people, hosts and home folders are taken out where that is asked for") {
+TEST_CASE("names of people, hosts and home folders are removed on request") {
   Diagnosis report = python_report();
   report.findings[0].location.file = "/home/ann/train.py";
   report.working_directory = "/";
@@ -150,7 +150,7 @@ TEST_CASE("long rows and stacks are folded, and links are links") {
         page.npos);
 }
 
-TEST_CASE("a page without a failure says so, and says nothing twice") {
+TEST_CASE("a page without a failure says so, and repeats nothing") {
   CHECK(write_html(clean_report()).find("<h1>no CUDA failure in this session</h1>") != std::string::npos);
   Diagnosis report = clean_report();
   report.verdict = analyse::Verdict::inconclusive;
@@ -164,7 +164,7 @@ TEST_CASE("a page without a failure says so, and says nothing twice") {
   CHECK(page.find("and old") != page.npos);
 }
 
-// Whatever a page holds, a browser gets nothing to run, and nothing to fetch.
+// Whatever a page contains, a browser has nothing to run and nothing to fetch.
 TEST_CASE("a page has no script and loads nothing") {
   for (const Diagnosis& report : {python_report(), native_report(), crowded_report(), explained_report(),
                                   clean_report(), parted_ranks_report()}) {
@@ -177,7 +177,7 @@ TEST_CASE("a page has no script and loads nothing") {
   }
 }
 
-TEST_CASE("what the program says is text, whatever it looks like") {
+TEST_CASE("data from the program stays text, whatever it contains") {
   const std::string attack = "</div><script>alert(\"1\")</script><img src='x' onerror=y>\x1b[2J";
   Diagnosis report = native_report();
   Finding& finding = report.findings[0];
@@ -211,7 +211,7 @@ TEST_CASE("what the program says is text, whatever it looks like") {
   CHECK(page.find("&lt;script&gt;alert(&quot;1&quot;)") != page.npos);
 }
 
-TEST_CASE("only links of ours are links, and the command is without its secrets") {
+TEST_CASE("only cudadiag's own links are links, and the command has no secrets") {
   Diagnosis report = python_report();
   report.findings[0].fix = {"https://evil.example/x"};
   report.findings[0].reported_at->source = "https://evil.example/z";
@@ -224,7 +224,7 @@ TEST_CASE("only links of ours are links, and the command is without its secrets"
   CHECK(page.find("--token REDACTED") != std::string::npos);
 }
 
-TEST_CASE("a page of a session that may be somebody else's says why it has no source, and offers no rerun") {
+TEST_CASE("a page on a session that may be somebody else's says why it has no source, and offers no rerun") {
   Diagnosis report = python_report();
   report.session = "/s";
   CHECK(write_html(report).find("cudadiag bisect") != std::string::npos);

@@ -13,7 +13,7 @@ using nlohmann::json;
 
 namespace {
 
-// Every object of the schema closed and complete: a member that is written cannot be forgotten here.
+// Every object of the schema is closed and complete, so no written member can be missing in the schema.
 void check_strict(const json& node) {
   if (node.is_object() && node.contains("properties")) {
     CHECK(node["additionalProperties"] == false);
@@ -29,7 +29,7 @@ void check_strict(const json& node) {
 
 }  // namespace
 
-TEST_CASE("the ranks of a job, and null where they do not part") {
+TEST_CASE("the ranks of a job, and null if they do not diverge") {
   Diagnosis report = parted_ranks_report();
   const json written = json::parse(write_json(report))["ranks"];
   CHECK(written["ranks"][1]["ended"] == "status 1");
@@ -47,7 +47,7 @@ TEST_CASE("a report of one failure, word for word") {
   CHECK(written == expected);
 }
 
-TEST_CASE("what the device said, and null for what it does not know") {
+TEST_CASE("evidence from the device, and null for unknown facts") {
   CHECK(json::parse(write_json(device_report()))["findings"][0]["device"] ==
         json::parse(R"json({"exception": "Warp Assert", "function": "leaf(long)",
                         "file": "/pytorch/aten/src/ATen/native/cuda/IndexKernelUtils.cu", "line": 16,

@@ -35,7 +35,7 @@ constexpr const char* kDoubt = "whether that address is the one that failed is n
 
 }  // namespace
 
-TEST_CASE("sizes are told in the largest unit that leaves a whole part") {
+TEST_CASE("sizes have the largest unit that leaves a whole part") {
   CHECK(size_text(0) == "0 bytes");
   CHECK(size_text(1) == "1 byte");
   CHECK(size_text(1023) == "1023 bytes");
@@ -44,7 +44,7 @@ TEST_CASE("sizes are told in the largest unit that leaves a whole part") {
   CHECK(size_text(~0ull) == "16.0 EiB");
 }
 
-TEST_CASE("only what lies wrong is told, with what is not known") {
+TEST_CASE("only wrong pointers are shown, with a remark that they may not be at fault") {
   CHECK(lines_of({pointer("live", 0), pointer("live", 4096)}).empty());
   CHECK(lines_of({pointer("freed", 8)}) == Lines{"parameter 1 points into 4.0 KiB that had been freed", kDoubt});
   CHECK(lines_of({pointer("live", 4100)}) == Lines{"parameter 1 points 4 bytes past the end of 4.0 KiB", kDoubt});
@@ -52,7 +52,7 @@ TEST_CASE("only what lies wrong is told, with what is not known") {
   CHECK(lines_of({pointer("live", 96, 4000)}).empty());
 }
 
-TEST_CASE("of many wrong pointers two are told, all with -v") {
+TEST_CASE("at most two wrong pointers are shown, all of them with -v") {
   const std::vector<Argument> three(3, pointer("freed", 0));
   const Lines lines = lines_of(three);
   REQUIRE(lines.size() == 4);
@@ -60,7 +60,7 @@ TEST_CASE("of many wrong pointers two are told, all with -v") {
   CHECK(lines_of(three, true).size() == 3 + 1);
 }
 
-TEST_CASE("what the cause tells of is told again with -v only") {
+TEST_CASE("pointers in the cause are repeated only with -v") {
   Finding finding;
   finding.arguments = {pointer("freed", 0)};
   finding.cause = Cause{};
@@ -70,13 +70,13 @@ TEST_CASE("what the cause tells of is told again with -v only") {
   CHECK(wrong_pointer_lines(finding, "", true).size() == 2);
 }
 
-TEST_CASE("other origins are others' to tell") {
+TEST_CASE("only kernel parameters are shown as wrong pointers") {
   Argument argument = pointer("freed", 0);
   argument.origin = session::ValueOrigin::schema;
   CHECK(lines_of({argument}).empty());
 }
 
-TEST_CASE("who held the memory") {
+TEST_CASE("the holders of the memory") {
   MemoryUse memory = *explained_report().findings[0].memory_use;
   const Lines lines = memory_lines(memory, "/home/u", false);
   CHECK(lines == Lines{"6.0 MiB asked for, 4.0 MiB of 1.0 GiB free; this process held 900.0 MiB",
@@ -93,7 +93,7 @@ TEST_CASE("who held the memory") {
   CHECK(more[4] == "2 more: see -v");
 }
 
-TEST_CASE("what PyTorch's allocator said is told with its lines, and named fragmented only where that is so") {
+TEST_CASE("the report of PyTorch's allocator has lines, and says fragmented only if it is") {
   MemoryUse memory;
   memory.asked = 6u << 20;
   CHECK(tensor_lines(memory, "/home/u", false).empty());

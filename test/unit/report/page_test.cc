@@ -4,7 +4,7 @@
 
 using namespace cudadiag::report;
 
-TEST_CASE("sections give up lines in the order of their sacrifice") {
+TEST_CASE("sections lose lines in the order of their sacrifice") {
   Page page;
   page.sections = {{"Why", {"a", "b", "c"}, 1, 1, Ink::plain}, {"Fix", {"d", "e"}, 1, 2, Ink::plain}};
   page.fit(3);
@@ -13,7 +13,7 @@ TEST_CASE("sections give up lines in the order of their sacrifice") {
   CHECK(page.print() == "Why     a ...\nFix     d ...\n");
 }
 
-TEST_CASE("sentences are broken at spaces, source is cut at the right edge, commands to paste stay") {
+TEST_CASE("sentences wrap at spaces, source is cut at the right edge, commands to paste stay whole") {
   Page page;
   page.columns = 16;
   page.sections = {{"Why", {"12 34 5678 12345678901 2", "  ab 12345678"}, 1, 0, Ink::plain},
@@ -24,7 +24,7 @@ TEST_CASE("sentences are broken at spaces, source is cut at the right edge, comm
         "123456789 123...\nNext    123456 890\n");
 }
 
-TEST_CASE("a sentence is dropped whole, and cut only where nothing else is left") {
+TEST_CASE("a sentence is dropped whole, and cut only if nothing else is left") {
   Page page;
   page.columns = 16;
   page.sections = {{"Fix", {"12345678 12345678 12345678", "12345678 12345678"}, 1, 1, Ink::plain},
@@ -36,14 +36,14 @@ TEST_CASE("a sentence is dropped whole, and cut only where nothing else is left"
   CHECK(page.print() == "Fix     12345678\n        ...\nBlamed  12345678\n        12345678\n");
 }
 
-TEST_CASE("colour changes nothing but the ink") {
+TEST_CASE("colour does not change the text") {
   Page page;
   page.colour = true;
   page.sections = {{"", {"head"}, 1, 0, Ink::headline}, {"Why", {"a", "b"}, 1, 0, Ink::plain}};
   CHECK(page.print() == "\x1b[1;31mhead\x1b[0m\n\x1b[1mWhy     \x1b[0ma\n        b\n");
 }
 
-TEST_CASE("justify keeps two spaces between, and cuts the left") {
+TEST_CASE("justify keeps two spaces in between, and cuts the left text") {
   CHECK(justify("abc", "[x]", 10) == "abc    [x]");
   CHECK(justify("abcdefgh", "[x]", 10) == "ab...  [x]");
 }

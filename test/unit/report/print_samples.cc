@@ -1,4 +1,4 @@
-// Prints the JSON of every sample report, one a line, for schema_test.py.
+// Prints the JSON of every sample report, one on each line, for schema_test.py.
 #include <iostream>
 #include <nlohmann/json.hpp>
 

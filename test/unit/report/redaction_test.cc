@@ -14,7 +14,7 @@ std::string text(std::string_view raw) { return redaction.text(raw); }
 
 }  // namespace
 
-TEST_CASE("homes, users and hosts are taken out, where they are whole names") {
+TEST_CASE("homes, users and hosts are removed if they are whole names") {
   CHECK(text("/home/ada/train.py:3") == "~/train.py:3");
   CHECK(text("/srv/people/ada/x and /srv/people/adam/x") == "~/x and /srv/people/adam/x");
   CHECK(text("/home/grace/x /Users/grace.h/y /home/") == "/home/USER/x /Users/USER/y /home/");
@@ -23,7 +23,7 @@ TEST_CASE("homes, users and hosts are taken out, where they are whole names") {
   CHECK(Redaction({}, {"root"}, {}).text("root") == "root");
 }
 
-TEST_CASE("values of secrets are taken out by their names") {
+TEST_CASE("values of secrets are removed by their names") {
   CHECK(text("HF_TOKEN=abc") == "HF_TOKEN=REDACTED");
   CHECK(text("export AWS_SECRET_ACCESS_KEY='a b', X=1") == "export AWS_SECRET_ACCESS_KEY='REDACTED', X=1");
   CHECK(text("train.py --api-key abc --epochs 3") == "train.py --api-key REDACTED --epochs 3");
@@ -37,7 +37,7 @@ TEST_CASE("values of secrets are taken out by their names") {
         "--pwd=REDACTED --pass REDACTED MYSQL_PWD=REDACTED DB_PASSWD=REDACTED");
 }
 
-TEST_CASE("values of secrets in Python are taken out where their names are quoted, too") {
+TEST_CASE("values of secrets in Python are removed even if their names are quoted") {
   const std::string key = "0123456789abcdef0123456789abcdef01234567";
   CHECK(text("os.environ[\"WANDB_API_KEY\"] = \"" + key + "\"") == "os.environ[\"WANDB_API_KEY\"] = \"REDACTED\"");
   CHECK(text("os.environ['DB_PASS']='x'") == "os.environ['DB_PASS']='REDACTED'");
@@ -48,7 +48,7 @@ TEST_CASE("values of secrets in Python are taken out where their names are quote
   CHECK(text("mydb_pass = \"abc\", dbpass='abc'") == "mydb_pass = \"REDACTED\", dbpass='REDACTED'");
 }
 
-TEST_CASE("in a script of a shell whatever a secret is given is taken out") {
+TEST_CASE("in a shell script every value of a secret is removed") {
   const auto script = [](std::string_view raw) { return redaction.text(raw, Redaction::Kind::script); };
   CHECK(script("export DBPASS=\"quoted2\"\nDB_PASS=hunter1\npassword=plain3\ntoken=tok4; ./x") ==
         "export DBPASS=\"REDACTED\"\nDB_PASS=REDACTED\npassword=REDACTED\ntoken=REDACTED; ./x");
@@ -56,7 +56,7 @@ TEST_CASE("in a script of a shell whatever a secret is given is taken out") {
         "token=$1 password=${DB} CUDADIAG_PASS=record tokens=5 key=name forward_pass=2");
 }
 
-TEST_CASE("in words of a command whatever a secret is given is taken out") {
+TEST_CASE("in words of a command every value of a secret is removed") {
   CHECK(
       redaction.words({"password=hun,ter2", "db.password=x", "host=h password=x dbname=d", "password: x", "pass:x"}) ==
       std::vector<std::string>{"password=REDACTED", "db.password=REDACTED", "host=h password=REDACTED dbname=d",
@@ -66,13 +66,13 @@ TEST_CASE("in words of a command whatever a secret is given is taken out") {
                                  "key=a"});
 }
 
-TEST_CASE("values of secrets are taken out behind annotations, too") {
+TEST_CASE("values of secrets are removed after annotations, too") {
   CHECK(text("api_key: str = \"abc\"") == "api_key: str = \"REDACTED\"");
   CHECK(text("token: Optional[str | None]='a b'") == "token: Optional[str | None]='REDACTED'");
   CHECK(text("def login(token: str, name: str): x = 1") == "def login(token: str, name: str): x = 1");
 }
 
-TEST_CASE("private keys are taken out whole") {
+TEST_CASE("private keys are removed whole") {
   CHECK(text("-----BEGIN PRIVATE KEY-----\nMII\nabc\n-----END PRIVATE KEY-----\nx") ==
         "-----BEGIN PRIVATE KEY-----REDACTED-----END PRIVATE KEY-----\nx");
   CHECK(text("-----BEGIN RSA PRIVATE KEY-----\nMII") == "-----BEGIN RSA PRIVATE KEY-----REDACTED");
@@ -81,7 +81,7 @@ TEST_CASE("private keys are taken out whole") {
   CHECK(text(two + "between\n" + two).find("\nA\n") == std::string::npos);
 }
 
-TEST_CASE("credentials of requests are taken out by the word before them") {
+TEST_CASE("credentials of requests are removed by the word before them") {
   CHECK(text("--authorization=Bearer s3cr3tvalue x") == "--authorization=REDACTED x");
   CHECK(text("AUTH_HEADER=Bearer leakone --auth-header=Basic leakthree=") ==
         "AUTH_HEADER=REDACTED --auth-header=REDACTED");
@@ -91,13 +91,13 @@ TEST_CASE("credentials of requests are taken out by the word before them") {
   CHECK(text("Basic") == "Basic");
 }
 
-TEST_CASE("known tokens and logins are taken out wherever they stand") {
+TEST_CASE("known tokens and logins are removed everywhere") {
   CHECK(text("f('hf_abcdefghijklmnopqrstu')") == "f('REDACTED')");
   CHECK(text("https://ada:pw@example.org/x") == "https://REDACTED@example.org/x");
   CHECK(text("https://example.org/x@y") == "https://example.org/x@y");
 }
 
-TEST_CASE("parameters of connections and addresses are taken out in code, too") {
+TEST_CASE("parameters of connections and addresses are removed in code, too") {
   CHECK(text("c = connect(\"Server=db;Password=x,y;Port=1\")") ==
         "c = connect(\"Server=db;Password=REDACTED;Port=1\")");
   CHECK(text("'AccountName=a;AccountKey=x==;'") == "'AccountName=a;AccountKey=REDACTED;'");
@@ -106,14 +106,14 @@ TEST_CASE("parameters of connections and addresses are taken out in code, too") 
   CHECK(text("f\"token={token}\" 'token=%s' sig = 3") == "f\"token={token}\" 'token=%s' sig = 3");
 }
 
-TEST_CASE("names with humps are taken apart") {
+TEST_CASE("camel-case names are split into words") {
   CHECK(text("accessToken = 'x', authToken: 'x', sharedAccessKey='x'") ==
         "accessToken = 'REDACTED', authToken: 'REDACTED', sharedAccessKey='REDACTED'");
   CHECK(text("numTokens = 'x', hotKey='x', KeyError='x', forwardPass='x'") ==
         "numTokens = 'x', hotKey='x', KeyError='x', forwardPass='x'");
 }
 
-TEST_CASE("options that take a login lose it") {
+TEST_CASE("logins are removed from options that take one") {
   const auto script = [](std::string_view raw) { return redaction.text(raw, Redaction::Kind::script); };
   CHECK(script("curl -u bob:x https://h\ncurl --user bob:x; id -u bob") ==
         "curl -u REDACTED https://h\ncurl --user REDACTED id -u bob");
@@ -128,7 +128,7 @@ TEST_CASE("options that take a login lose it") {
   CHECK(redaction.words({"gcc", "-pthread"}) == Words{"gcc", "-pthread"});
 }
 
-TEST_CASE("tokens of more services are known") {
+TEST_CASE("tokens of more services are recognised") {
   for (const char* token :
        {"ghu_0123456789abcdefghij", "ghr_0123456789abcdefghij", "npm_0123456789abcdefghij", "AIza0123456789abcdefghij",
         "ASIA0123456789ABCDEF", "sk_live_0123456789abcdef", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjft-JeZ4CVP"}) {
@@ -138,12 +138,12 @@ TEST_CASE("tokens of more services are known") {
   CHECK(text("npm_config_user_agent_of_ours") == "npm_config_user_agent_of_ours");
 }
 
-TEST_CASE("of a command the secrets alone can be taken out") {
+TEST_CASE("a command can lose only its secrets") {
   CHECK(cudadiag::report::without_secrets({"/home/ada/x", "cfg={'token': 'X'}", "--token", "a b"}) ==
         std::vector<std::string>{"/home/ada/x", "cfg={'token': 'REDACTED'}", "--token", "REDACTED"});
 }
 
-TEST_CASE("code that only sounds like it stays as it is") {
+TEST_CASE("code that only resembles secrets is unchanged") {
   for (const char* code : {"tokenizer = AutoTokenizer.load(name)",
                            "num_tokens=512",
                            "key = lambda x: x",

@@ -1,4 +1,4 @@
-// Hand-built reports, one for each shape that the outputs must carry.
+// Hand-built reports, one for each case that the outputs must handle.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ diagnose::Diagnosis python_report();     // one bracketed asynchronous failure i
 diagnose::Diagnosis native_report();     // a kernel behind ctypes, several candidates, found at exit
 diagnose::Diagnosis refused_report();    // a refused launch without a line, three processes
 diagnose::Diagnosis crowded_report();    // everything at its longest
-diagnose::Diagnosis device_report();     // the first with what a GPU core dump knows
+diagnose::Diagnosis device_report();     // the first with facts from a GPU core dump
 diagnose::Diagnosis explained_report();  // the first with its arguments and its cause
 diagnose::Diagnosis clean_report();
-diagnose::Diagnosis undetailed_report();    // a core dump that knows nothing
-diagnose::Diagnosis parted_ranks_report();  // no failure, but ranks that part at a collective
+diagnose::Diagnosis undetailed_report();    // a core dump without any facts
+diagnose::Diagnosis parted_ranks_report();  // no failure, but ranks that diverge at a collective
 
 std::string read_file(const std::string& path);
 

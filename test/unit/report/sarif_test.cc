@@ -16,7 +16,7 @@ namespace {
 
 json run_of(const Diagnosis& report) { return json::parse(write_sarif(report, "1.2.3"))["runs"][0]; }
 
-// Where a finding at this file lies.
+// The artifact location of a finding in this file.
 json physical(const std::string& file, const std::string& directory) {
   Diagnosis report = python_report();
   report.working_directory = directory;
@@ -36,7 +36,7 @@ std::vector<std::string> related(const Diagnosis& report) {
 
 }  // namespace
 
-// Held against the schema of OASIS when it was written.
+// This output was checked against the schema of OASIS when the test was written.
 TEST_CASE("a finding in Python") {
   const std::string expected = read_file(TEST_DATA "/report/python.sarif");
   const std::string written = write_sarif(python_report(), "1.2.3");
@@ -57,7 +57,7 @@ TEST_CASE("files are URIs, relative to the working directory inside it") {
   CHECK(physical("/home/u/\xc3\xa9\xff.py", "/home/u") == json{{"uri", "%C3%A9%FF.py"}, {"uriBaseId", "SRCROOT"}});
 }
 
-TEST_CASE("what is no file is named, and what is not known is left out") {
+TEST_CASE("pseudo files are named, and unknown parts are left out") {
   Diagnosis report = python_report();
   report.findings[0].location.file = "<string>";
   CHECK(run_of(report)["results"][0]["locations"] ==
@@ -68,7 +68,7 @@ TEST_CASE("what is no file is named, and what is not known is left out") {
   CHECK(run_of(clean_report())["results"].empty());
 }
 
-TEST_CASE("rules are causes, else errors, each once; what is suspected is a warning") {
+TEST_CASE("rules are causes or else errors, each once; a suspected finding is a warning") {
   Diagnosis report = refused_report();
   report.findings[1].cause = Cause{"empty-grid", "a grid of 0", {}, "https://example.org/x", true, {}};
   report.findings[2].name = "CUDA_ERROR_INVALID_VALUE";
@@ -86,7 +86,7 @@ TEST_CASE("rules are causes, else errors, each once; what is suspected is a warn
   CHECK(run["results"][3]["level"] == "error");
 }
 
-TEST_CASE("other lines of a finding are related to it") {
+TEST_CASE("other lines of a finding are related locations") {
   CHECK(related(native_report()) == std::vector<std::string>{"caller", "another candidate: next on the other stream"});
   Diagnosis report = python_report();
   report.findings[0].related = {{Role::forward, report.findings[0].location, cudadiag::analyse::Grade::inferred}};
@@ -99,7 +99,7 @@ TEST_CASE("other lines of a finding are related to it") {
                                                     "process 4712 has not come; it was here"});
 }
 
-TEST_CASE("a line that is not the operation's own is said to call it, and what races comes before it") {
+TEST_CASE("a calling line is marked as such, and the other access of a race is a related location") {
   Diagnosis report = python_report();
   Finding& finding = report.findings[0];
   finding.reported_at.reset();
@@ -116,7 +116,7 @@ TEST_CASE("a line that is not the operation's own is said to call it, and what r
   CHECK(run["results"][0]["relatedLocations"][0]["physicalLocation"]["region"]["startLine"] == 9);
 }
 
-TEST_CASE("what the program says is ASCII, with nothing that a terminal obeys") {
+TEST_CASE("data from the program is ASCII, without control sequences") {
   Diagnosis report = native_report();
   const std::string attack = "a\x1b[2J\xff\n\xc2\x9b\xe2\x80\xae";
   Finding& finding = report.findings[0];
@@ -133,7 +133,7 @@ TEST_CASE("what the program says is ASCII, with nothing that a terminal obeys") 
   CHECK(run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"] == "a\\x1b[2J\\xff\\n\\u009b\\u202e");
 }
 
-TEST_CASE("a relative path of a library is not one of the user's sources") {
+TEST_CASE("a library's relative path is not a source of the user's") {
   Diagnosis report = python_report();
   report.findings[0].stack.native.resize(2);
   report.findings[0].stack.native[0].file = "src/mine.cc";
@@ -147,7 +147,7 @@ TEST_CASE("a relative path of a library is not one of the user's sources") {
   CHECK(frames[1]["location"]["logicalLocations"][0]["fullyQualifiedName"] == "__libc_start_call_main");
 }
 
-TEST_CASE("the command is without its secrets") {
+TEST_CASE("the command has no secrets") {
   Diagnosis report = python_report();
   report.command = {"python", "--token", "s3cr3t", "--password=s3cr3t"};
   const std::string text = write_sarif(report, "1.2.3");

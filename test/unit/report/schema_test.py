@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""schema_test.py PRINT_SAMPLES SCHEMA: holds the JSON of every sample report against the schema, which must refuse what
-is missing, added or of another type."""
+"""schema_test.py PRINT_SAMPLES SCHEMA: checks the JSON of every sample report against the schema, which must refuse
+missing and added members, and members of another type."""
 
 import copy
 import json
@@ -22,7 +22,7 @@ except ImportError:
 
 
 def without_repeats(pairs):
-    """A member that is given twice would hide the first one."""
+    """A duplicate member would hide the first one."""
     members = dict(pairs)
     assert len(members) == len(pairs), [name for name, _ in pairs]
     return members
@@ -30,7 +30,7 @@ def without_repeats(pairs):
 
 PRINT_SAMPLES = sys.argv.pop(1)
 SCHEMA = json.loads(pathlib.Path(sys.argv.pop(1)).read_text(), object_pairs_hook=without_repeats)
-# Releases that do not know the schema's own dialect know an older one, of which it is too.
+# Releases without the schema's own dialect support an older one, which the schema also follows.
 VALIDATOR = jsonschema.validators.validator_for(SCHEMA, default=jsonschema.Draft7Validator)(SCHEMA)
 SAMPLES = [json.loads(line) for line in subprocess.check_output([PRINT_SAMPLES]).splitlines()]
 

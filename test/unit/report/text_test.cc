@@ -26,10 +26,14 @@ const TextOptions kVerbose{Verbosity::verbose, false, 100, false};
 }  // namespace
 
 TEST_CASE("an asynchronous failure in Python") { check_golden(write_text(python_report(), {}), "python.txt"); }
-TEST_CASE("the whole picture of it") { check_golden(write_text(python_report(), kVerbose), "python_verbose.txt"); }
-TEST_CASE("with what a GPU core dump knows") { check_golden(write_text(device_report(), {}), "device.txt"); }
-TEST_CASE("and all of it") { check_golden(write_text(device_report(), kVerbose), "device_verbose.txt"); }
-TEST_CASE("native code behind ctypes, several candidates") {
+TEST_CASE("an asynchronous failure in Python, verbose") {
+  check_golden(write_text(python_report(), kVerbose), "python_verbose.txt");
+}
+TEST_CASE("a failure with a GPU core dump") { check_golden(write_text(device_report(), {}), "device.txt"); }
+TEST_CASE("a failure with a GPU core dump, verbose") {
+  check_golden(write_text(device_report(), kVerbose), "device_verbose.txt");
+}
+TEST_CASE("native code called through ctypes, several candidates") {
   check_golden(write_text(native_report(), {}), "native.txt");
 }
 TEST_CASE("a refused launch in several processes") { check_golden(write_text(refused_report(), {}), "refused.txt"); }
@@ -63,7 +67,7 @@ TEST_CASE("the answer for a job leads, and ranks with equal findings share a lin
   CHECK(write_text(report, {Verbosity::verbose, false, 200, false}).starts_with(sentence));
 }
 
-TEST_CASE("default streams have no handle that a reader would know") {
+TEST_CASE("default streams are named without a handle") {
   Diagnosis report = native_report();
   const auto line = [&](std::uint64_t stream) {
     report.findings[0].launch->stream = stream;
@@ -77,7 +81,7 @@ TEST_CASE("default streams have no handle that a reader would know") {
   CHECK(line(0) == "What    copy");
 }
 
-TEST_CASE("a broken capture: where it was begun, and the call that noticed") {
+TEST_CASE("a broken capture: the line that began it, and the call that noticed") {
   Diagnosis report = python_report();
   Finding& finding = report.findings[0];
   finding.kind = cudadiag::analyse::Kind::capture_violation;
@@ -93,14 +97,14 @@ TEST_CASE("a broken capture: where it was begun, and the call that noticed") {
   CHECK(section("Capture") == "Capture begun at train.py:86, main");
   CHECK(section("Blamed") == "Blamed  train.py:88 loss.item() (cudaStreamEndCapture): innocent");
   CHECK(section("Call") == "");
-  SUBCASE("the call that broke it was the only one") {
+  SUBCASE("only the call that broke it failed") {
     finding.reported_at = finding.location;
     CHECK(section("Blamed") == "");
     CHECK(section("Call") == "Call    cudaStreamEndCapture");
   }
 }
 
-TEST_CASE("a node of a graph that was changed: where it was made, changed and replayed") {
+TEST_CASE("a changed node of a graph: the lines that made, changed and replayed it") {
   Diagnosis report = python_report();
   Finding& finding = report.findings[0];
   finding.kind = cudadiag::analyse::Kind::graph_node;
@@ -115,7 +119,7 @@ TEST_CASE("a node of a graph that was changed: where it was made, changed and re
                   "        replayed at train.py:88, main, replay 2\n") != std::string::npos);
 }
 
-TEST_CASE("a cause with the values that prove it stands under Why") {
+TEST_CASE("Why has the cause with the values that prove it") {
   const std::string text = write_text(explained_report(), {});
   const std::size_t at = text.find("\nWhy") + 1;
   CHECK(text.substr(at, text.find("\nKnown") - at) ==
@@ -151,13 +155,13 @@ TEST_CASE("a CUDA library whose own error hides this one") {
                   "        libcublas.so.13 made that call: its own error hides this one\n") != text.npos);
 }
 
-TEST_CASE("who returned the error is called innocent where something else is known to have been running") {
+TEST_CASE("the call that returned the error is innocent if the failed operation is known") {
   Diagnosis report = python_report();
   report.findings[0].launch.reset();
   CHECK(write_text(report, {}).find("(cudaMemcpyAsync): it returned the error;") != std::string::npos);
 }
 
-TEST_CASE("one kernel beside a graph that can be the one is only the likeliest") {
+TEST_CASE("a kernel is only the likeliest if a graph is possible too") {
   Diagnosis report = python_report();
   Finding& finding = report.findings[0];
   CandidateLine graph;
@@ -180,7 +184,7 @@ TEST_CASE("quiet is one line") {
         "cudadiag: illegal memory access (700) in train.py:41, forward [bracketed]\n");
 }
 
-TEST_CASE("a clean session says nothing unless asked") {
+TEST_CASE("a clean session prints nothing unless asked") {
   CHECK(write_text(clean_report(), {}) == "");
   CHECK(write_text(clean_report(), {Verbosity::normal, false, 100, true}) ==
         "cudadiag: no CUDA failure in this session\n");
@@ -204,7 +208,7 @@ TEST_CASE("a failure takes at most 22 lines of 80 columns or more, and ends with
   }
 }
 
-TEST_CASE("what a rerun that is about to start tells is not known yet") {
+TEST_CASE("facts that the next rerun will add are shown as not known yet") {
   TextOptions options;
   options.suggest_rerun = false;
   CHECK(write_text(python_report(), options).find("\nDevice  line, block, thread: not known yet\n") !=
@@ -212,7 +216,7 @@ TEST_CASE("what a rerun that is about to start tells is not known yet") {
   CHECK(write_text(python_report(), {}).find("not known (no rerun)") != std::string::npos);
 }
 
-TEST_CASE("a source line is cut at the terminal's width alone, and not at all in the whole picture") {
+TEST_CASE("a source line is cut only at the terminal's width, and never with -v") {
   Diagnosis report = python_report();
   const std::string source = "  y = self.emb(idx) + " + std::string(110, 'x');
   report.findings[0].excerpt[1].text = source;
@@ -224,7 +228,7 @@ TEST_CASE("a source line is cut at the terminal's width alone, and not at all in
   CHECK(narrow.find("xxx" + call) == std::string::npos);
 }
 
-TEST_CASE("the whole picture, too, names the commands that can tell more, a plain rerun first") {
+TEST_CASE("the verbose report also names the commands that can find more, a plain rerun first") {
   Diagnosis report = python_report();
   report.session = "/s";
   report.findings[0].witness_wanted = {{"compute-sanitizer --tool memcheck", true}};
@@ -243,14 +247,14 @@ TEST_CASE("the whole picture, too, names the commands that can tell more, a plai
   CHECK(next() ==
         "cudadiag bisect /s --sanitize  # needs compute-sanitizer\n"
         "        compute-sanitizer --tool memcheck python train.py");
-  // In what is no kernel it has nothing to look for.
+  // compute-sanitizer cannot help if the operation is not a kernel.
   report.findings[0].launch->mangled.clear();
   report.findings[0].candidates.clear();
   report.findings[0].witness_wanted.clear();
   CHECK(next().empty());
 }
 
-TEST_CASE("a narrow terminal loses nothing of a sentence") {
+TEST_CASE("a narrow terminal loses no part of a sentence") {
   Diagnosis report = python_report();
   report.findings[0].fix = {
       "check the pointers, indices and sizes that this operation works with, and that its memory "
@@ -268,7 +272,7 @@ TEST_CASE("a narrow terminal loses nothing of a sentence") {
   }
 }
 
-TEST_CASE("the causes and steps of a narrow terminal are whole") {
+TEST_CASE("a narrow terminal shows causes and steps whole") {
   Diagnosis report = explained_report();
   const std::string sentence = "a long sentence that goes on and on, as those of causes and of the steps do, and on ";
   report.findings[0].cause->text = sentence + sentence + "end of it";
@@ -289,7 +293,7 @@ TEST_CASE("a narrow terminal still names error and line") {
   CHECK(text.starts_with("cudadiag: illegal memory access (700) in train.py:41  [bracketed]\n"));
 }
 
-TEST_CASE("no member of a report can reach the terminal raw") {
+TEST_CASE("no member of a report reaches the terminal unescaped") {
   const std::string attack = "a\x1b[2J\xff\n\xc2\x9b";
   Diagnosis report = native_report();
   Finding& finding = report.findings[0];
@@ -331,7 +335,7 @@ TEST_CASE("no member of a report can reach the terminal raw") {
   }
 }
 
-TEST_CASE("a hang's call that has no name is called by what it issues") {
+TEST_CASE("the call of a hang without a name is described by the work that it issues") {
   Finding finding;
   finding.standstill = 3;
   finding.reported_at.emplace().file = "a.cc";
