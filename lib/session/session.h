@@ -99,7 +99,7 @@ struct Pass {
   std::vector<std::string> rewritten{};
   bool values = false;    // for a rerun: it was meant to take values inside Python
   bool isolated = false;  // for a rerun: it could not change anything
-  // What an isolated rerun was kept from changing: each once, in the order of the attempts.
+  // Changes that an isolated rerun was kept from making: each once, in the order of the attempts.
   std::vector<KeptFrom> kept_from{};
 };
 

@@ -1,5 +1,5 @@
-// Who calls whom in one module, as DWARF's call sites have it, and which functions a chain of tail calls took off the
-// stack. Compilers describe call sites in optimised code alone. Internal to the room.
+// Who calls whom in one module, according to DWARF's call sites, and which functions a chain of tail calls removed from
+// the stack. Compilers describe call sites only in optimised code. Internal to lib/symbolize.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,23 @@ class CallSites {
   using Function = std::uint32_t;  // number in this module
   static constexpr Function kNotKnown = ~Function{0};
 
-  // Reads all of the module's DWARF; nothing of it where that would keep the reader of a report waiting. Null is a
-  // module without any. All addresses are relative to the load bias.
+  // Reads all of the module's DWARF, or none if that would keep the reader of a report waiting. Null means a module
+  // without DWARF. All addresses are relative to the load bias.
   explicit CallSites(Dwfl_Module* module);
 
-  // Functions that the module defines or names in a call; kNotKnown for all others.
+  // For functions that the module defines or names in a call; kNotKnown for all others.
   Function function_at(std::uint64_t address) const;
   Function function_named(std::string_view name) const;
   bool defines(Function function) const;
-  const std::string& name(Function function) const;  // linkage name; empty for what only its own file can see
+  const std::string& name(Function function) const;  // linkage name; empty for file-local functions
 
-  // The function that the call before `return_address` calls. Empty if no call site is described there; kNotKnown if
-  // the call goes through a pointer or could mean several functions.
+  // Returns the function that the call before `return_address` calls. Returns nullopt if no call site is described
+  // there; kNotKnown if the call goes through a pointer or could mean several functions.
   std::optional<Function> called_at(std::uint64_t return_address) const;
 
-  // Tail calls by which control came from `from` to `to`, innermost first, each as an address inside of its jump. Those
-  // that all possible chains share; empty if there are none, or if tail calls lead from `from` to code whose own calls
-  // are not described here. An unknown `from` is any function whose entry `may_begin`.
+  // Returns the tail calls that led from `from` to `to`, innermost first, each as an address inside its jump. These are
+  // the ones that all possible chains share. Empty if there are none, or if tail calls lead from `from` to code whose
+  // calls are not described here. If `from` is unknown, it may be any function whose entry `may_begin` accepts.
   using MayBegin = std::function<bool(std::uint64_t entry)>;
   std::vector<std::uint64_t> tail_calls(Function from, Function to, const MayBegin& may_begin) const;
 
@@ -44,7 +44,7 @@ class CallSites {
   class ChainSearch;
   struct Definition {
     std::string name;
-    std::uint64_t entry = 0;  // 0: in another module
+    std::uint64_t entry = 0;  // 0 if it is in another module
   };
   struct Range {
     std::uint64_t begin, end;
@@ -56,16 +56,16 @@ class CallSites {
   };
   struct TailCall {
     std::uint64_t address;
-    Function caller, callee;  // kNotKnown: it goes through a pointer
+    Function caller, callee;  // kNotKnown if it goes through a pointer
   };
   static bool earlier_caller(const TailCall& a, const TailCall& b);
 
   std::vector<Definition> functions_;
   std::unordered_map<std::string, Function> by_name_;
-  std::vector<Range> ranges_;         // by address
-  std::vector<Call> calls_;           // by return address
-  std::vector<TailCall> tail_calls_;  // by callee
-  std::vector<TailCall> by_caller_;   // the same
+  std::vector<Range> ranges_;         // sorted by address
+  std::vector<Call> calls_;           // sorted by return address
+  std::vector<TailCall> tail_calls_;  // sorted by callee
+  std::vector<TailCall> by_caller_;   // the same, sorted by caller
 };
 
 }  // namespace cudadiag::symbolize

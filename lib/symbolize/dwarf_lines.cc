@@ -23,8 +23,8 @@ namespace {
 
 using Path = std::vector<Dwarf_Die>;  // functions around an address, outermost first
 
-// Entries of one unit that are looked at, and ranges of theirs beyond the first. Crafted ones can be each other's
-// children and siblings, or share their ranges, and so be visited again and again; real units stay below this.
+// Limits the entries visited in one unit, and their ranges beyond the first. Crafted entries can be each other's
+// children and siblings, or share their ranges, and so be visited repeatedly. Real units stay below the limit.
 constexpr std::size_t kMostEntries = 2'000'000;
 
 const char* text_attribute(Dwarf_Die& die, unsigned name) {
@@ -52,8 +52,8 @@ bool covers(Dwarf_Die& die, std::uint64_t address, std::size_t& entries) {
 
 bool is_function(int tag) { return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine; }
 
-// Functions of local classes are described inside the function around them, whose range they are outside of: looking
-// `everywhere` finds those, at the price of visiting the whole unit.
+// Functions of local classes are described inside the enclosing function, but are outside its range. The search finds
+// these if `everywhere` is set, at the price of visiting the whole unit.
 bool find_functions(Dwarf_Die& scope, std::uint64_t address, bool everywhere, int depth, std::size_t& entries,
                     Path& path) {
   Dwarf_Die child;
@@ -85,7 +85,7 @@ struct Position {
   int line = 0;
 };
 
-// Every section of that name: there may be several.
+// Returns every section of that name; there may be several.
 std::vector<evidence::Bytes> sections_of(Dwarf* dwarf, std::string_view wanted) {
   std::vector<evidence::Bytes> found;
   Elf* elf = dwarf_getelf(dwarf);
@@ -95,13 +95,13 @@ std::vector<evidence::Bytes> sections_of(Dwarf* dwarf, std::string_view wanted) 
     GElf_Shdr header;
     const char* name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : nullptr;
     if (!name || name != wanted) continue;
-    const Elf_Data* data = elf_getdata(section, nullptr);  // unpacked: libdw has done that
+    const Elf_Data* data = elf_getdata(section, nullptr);  // already decompressed by libdw
     if (data && data->d_buf && data->d_size > 0) found.emplace_back(data->d_buf, data->d_size);
   }
   return found;
 }
 
-// libdw reads the names in line tables up to their zero byte, wherever that is (elfutils 0.188, read_srclines).
+// libdw reads names in line tables up to their zero byte, wherever that is (elfutils 0.188, read_srclines).
 bool strings_end(Dwarf* dwarf) {
   for (const char* name : {".debug_line_str", ".debug_str"}) {
     const auto sections = sections_of(dwarf, name);
@@ -111,7 +111,7 @@ bool strings_end(Dwarf* dwarf) {
   return true;
 }
 
-// In all sequences of the unit's lines, save those of functions that were dropped.
+// Searches all sequences of the unit's lines, except those of dropped functions.
 std::vector<Position> positions_at(Dwarf* dwarf, Dwarf_Die& unit, std::uint64_t address) {
   constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
   Dwarf_Attribute attribute;
@@ -145,8 +145,8 @@ Position position_of_address(Dwarf* dwarf, Dwarf_Die& unit, std::uint64_t addres
   return {absolute_path(dwarf_linesrc(entry, nullptr, nullptr), unit), line};
 }
 
-// Where `inlined` was called: a line of the function around it. A unit in a .dwo keeps its file names there and its
-// folder in the skeleton, `unit`.
+// Returns where `inlined` was called: a line of the enclosing function. A unit in a .dwo keeps its file names there,
+// and its folder in the skeleton, `unit`.
 Position position_of_call(Dwarf_Die& inlined, Dwarf_Die& unit) {
   const int line = number_attribute(inlined, DW_AT_call_line);
   const int file = number_attribute(inlined, DW_AT_call_file);
@@ -160,7 +160,7 @@ Position position_of_call(Dwarf_Die& inlined, Dwarf_Die& unit) {
   return {absolute_path(name, unit), line};
 }
 
-// The declaration that a concrete or inlined instance refers to.
+// Returns the declaration that a concrete or inlined instance refers to.
 Dwarf_Die declaration_of(Dwarf_Die die) {
   for (int step = 0; step < kDeepestScope; ++step) {
     Dwarf_Attribute attribute;
@@ -173,8 +173,7 @@ Dwarf_Die declaration_of(Dwarf_Die die) {
   return die;
 }
 
-// Functions without a linkage name: those of C, and those that other files cannot see, which get the scopes around
-// them.
+// For functions without a linkage name: those of C, and file-local ones, whose names get the enclosing scopes.
 std::string qualified_name(Dwarf_Die& function) {
   const char* own = text_attribute(function, DW_AT_name);
   if (!own) return {};
@@ -193,7 +192,7 @@ std::string qualified_name(Dwarf_Die& function) {
   return name;
 }
 
-// Takes the names of functions with code in this scope, including code that the linker dropped.
+// Collects the names of functions with code in this scope, including code that the linker dropped.
 void find_definitions(Dwarf_Die& scope, const std::vector<std::string>& names, int depth, std::size_t& entries,
                       std::set<std::string>& found) {
   Dwarf_Die child;
@@ -210,7 +209,7 @@ void find_definitions(Dwarf_Die& scope, const std::vector<std::string>& names, i
   } while (dwarf_siblingof(&child, &child) == 0);
 }
 
-// The name of the .dwo file that describes the unit, and is not there.
+// Returns the name of the .dwo file that describes the unit if the file is missing.
 std::string missing_split_file(Dwarf_Die& unit, const Dwarf_Die& split) {
   if (split.addr) return {};
   Dwarf_Attribute attribute;
@@ -259,11 +258,11 @@ std::vector<NativeFrame> DwarfLines::frames(std::uint64_t address) {
 
   std::vector<NativeFrame> frames;
   Position position = position_of_address(dwarf_, *unit, address);
-  // A line of a library's header was inlined into a function whose own line is in the file that is missing.
+  // A header's line was inlined into a function whose own line is in the missing file.
   if (!missing.empty() && session::is_library_source(position.file)) return {};
   for (auto function = path.rbegin(); function != path.rend(); ++function) {
     frames.push_back(frame_of(*function, position));
-    if (dwarf_tag(&*function) != DW_TAG_inlined_subroutine) return frames;  // what is around it did not call it
+    if (dwarf_tag(&*function) != DW_TAG_inlined_subroutine) return frames;  // the enclosing scope did not call it
     position = position_of_call(*function, *unit);
   }
   NativeFrame nameless;
@@ -285,7 +284,7 @@ DwarfLines::Folding DwarfLines::folding(std::uint64_t address, const std::vector
     std::set<std::string> here;
     std::size_t entries = 0;
     find_definitions(split.addr ? split : unit, names, 0, entries, here);
-    if ((looked_at += entries) > kMostLookedAt) return Folding::of_several_lines;  // for all that is known
+    if ((looked_at += entries) > kMostLookedAt) return Folding::of_several_lines;  // as far as is known
     if (here.empty()) continue;
     defined.merge(here);
     for (const Position& at : positions_at(dwarf_, unit, address - bias_)) lines.insert({at.file, at.line});
@@ -310,7 +309,7 @@ std::optional<std::uint64_t> DwarfLines::unit_at(std::uint64_t address) {
   return std::prev(after)->unit;
 }
 
-// Clang writes no .debug_aranges, and dropped functions can be in the way there: take the ranges from the units
+// Clang writes no .debug_aranges, and dropped functions can be in the way there. Takes the ranges from the units
 // themselves.
 void DwarfLines::index_units() {
   units_.emplace();

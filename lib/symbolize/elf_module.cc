@@ -34,7 +34,7 @@ std::string build_id_of(Elf* elf) {
   return hex;
 }
 
-// Opens the file at `path` if it is an ELF file with that build-id. Plain files only: opening a pipe could wait.
+// Opens the file at `path` if it is an ELF file with that build-id. Only plain files: opening a pipe could block.
 int open_with_build_id(const fs::path& path, const std::string& build_id) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return -1;
@@ -48,8 +48,8 @@ int open_with_build_id(const fs::path& path, const std::string& build_id) {
   return -1;
 }
 
-// libdwfl's callback for debug information in a file of its own: by build-id or by debug link, on this machine only.
-// Its standard one would ask servers on the network where DEBUGINFOD_URLS is set. The build-id must agree.
+// libdwfl's callback for separate debug information: searches by build-id or debug link, only on this machine. The
+// standard callback would ask servers on the network if DEBUGINFOD_URLS is set. The build-id must match.
 int find_debug_file(Dwfl_Module* module, void**, const char*, Dwarf_Addr, const char* file_name, const char* link,
                     GElf_Word, char** found) {
   GElf_Addr bias = 0;
@@ -72,8 +72,8 @@ int find_debug_file(Dwfl_Module* module, void**, const char*, Dwarf_Addr, const 
   return -1;
 }
 
-// Whether several functions lie there, so that it is not known which one ran. Removes the frames if those are not all
-// of one line. Without line information only C++ names show this, because C++ has few aliases.
+// Returns whether several functions are at the address, so that it is unknown which one ran. Removes the frames if
+// those functions are on several lines. Without line information only C++ names show this, as C++ has few aliases.
 bool is_folded(const DwarfLines& lines, std::uint64_t address, const std::vector<std::string>& names,
                std::vector<NativeFrame>& frames) {
   const DwarfLines::Folding folding = lines.folding(address, names);
@@ -83,7 +83,7 @@ bool is_folded(const DwarfLines& lines, std::uint64_t address, const std::vector
   return frames.empty() && std::all_of(names.begin(), names.end(), is_cplusplus);
 }
 
-// A demangled name up to its parameters.
+// The demangled name without its parameters.
 std::string bare(const std::string& function) {
   int depth = 0;
   for (std::size_t at = function.size(); function.ends_with(')') && at-- > 1;) {
@@ -120,7 +120,7 @@ struct ElfModule::File {
   std::unique_ptr<Dwfl, End> dwfl;
   Dwfl_Module* module = nullptr;
   Elf* elf = nullptr;
-  std::optional<DwarfLines> lines;     // made when first asked for
+  std::optional<DwarfLines> lines;     // created on first use
   std::optional<SymbolTable> symbols;  // likewise
   std::optional<CallSites> calls;      // likewise
 
@@ -180,7 +180,7 @@ std::vector<NativeFrame> ElfModule::frames(std::uint64_t address) {
     frame.module = path_;
     frame.offset = address;
   }
-  // C functions, those of one file alone and whatever has no line information go by the symbol table.
+  // C functions, file-local ones, and those without line information get their names from the symbol table.
   NativeFrame& physical = frames.back();
   if (physical.mangled.empty() && !names.empty()) {
     physical.mangled = names.front();

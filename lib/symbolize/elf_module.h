@@ -1,5 +1,5 @@
-// One executable or library on disk: what lies at an address of it. Opened at the first question; whatever is missing,
-// stripped, truncated or no ELF file at all leaves names and lines unknown.
+// One executable or library on disk: finds the code at an address in it. The file is opened on the first query. If it
+// is missing, stripped, truncated or not an ELF file, names and lines are unknown.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ class ElfModule {
  public:
   enum class Condition {
     readable,
-    missing,  // not there, not readable or not an ELF file
-    changed,  // another build than the recorded one: its symbols and lines are not used
+    missing,  // missing, unreadable or not an ELF file
+    changed,  // a different build than the recorded one: its symbols and lines are not used
   };
 
-  // `build_id` in lower-case hex; empty: any file at `path` will do.
+  // `build_id` in lower-case hex; if it is empty, any file at `path` is accepted.
   ElfModule(std::string path, std::string build_id);
   ~ElfModule();
   ElfModule(const ElfModule&) = delete;
@@ -30,14 +30,14 @@ class ElfModule {
   const std::string& path() const { return path_; }
   Condition condition();
   bool has_lines();
-  // A file of line information that was wanted so far and not found, of code whose own is split; empty: none.
+  // A file of split line information that was needed so far and not found; empty if none.
   std::string missing_file();
 
-  // The function at `address` (relative to the load bias), preceded by those that the compiler inlined into it there,
-  // innermost first. Never empty: without symbols it is one frame that knows its module alone. `user` is not set.
+  // Returns the function at `address` (relative to the load bias), preceded by those inlined there, innermost first.
+  // Never empty: without symbols there is one frame that has only the module. `user` is not set.
   std::vector<NativeFrame> frames(std::uint64_t address);
 
-  // Who calls whom; empty without line information.
+  // The callers and callees in the module; empty without line information.
   const CallSites& call_sites();
 
  private:

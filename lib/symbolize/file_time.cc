@@ -12,7 +12,7 @@
 namespace cudadiag::symbolize {
 namespace {
 
-constexpr double kGrain = 1;  // seconds: clocks of file systems are coarse, and those of servers off
+constexpr double kGrain = 1;  // seconds: file system clocks are coarse, and those of servers are inaccurate
 
 bool written_since(const std::string& file, double unix_seconds) {
   const auto written = time_written(file);
@@ -43,7 +43,7 @@ std::string absolute_file(const std::string& file, const session::ProcessRecord&
 }
 
 std::vector<std::string> rewritten_files(const session::Session& session) {
-  // A command that builds what it runs writes it between its processes: the last one to have it counts.
+  // A command that builds the programs it runs writes them between its processes; the last process with a file counts.
   std::map<std::string, std::pair<double, std::string>> last_had;
   for (const session::Process& process : session.processes) {
     const session::ProcessRecord& record = process.record;

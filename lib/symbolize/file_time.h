@@ -1,4 +1,4 @@
-// When files were written, for what can have changed since a process ran.
+// When files were written, to find what may have changed since a process ran.
 #pragma once
 
 #include <optional>
@@ -9,19 +9,19 @@
 
 namespace cudadiag::symbolize {
 
-// In seconds since the epoch; nothing if there is no such plain file.
+// Returns seconds since the epoch; nullopt if there is no such plain file.
 std::optional<double> time_written(const std::string& file);
 
-// Both are false if the time of the file or of the process is not known, or there is no such file.
+// Both return false if the time of the file or of the process is unknown, or there is no such file.
 bool written_since_start(const std::string& file, const session::ProcessRecord& record);
-// After the latest record of the process.
+// As above, but after the process's latest record.
 bool written_since_end(const std::string& file, const session::ProcessRecord& record);
 
-// Python keeps a script's name as it was typed: that is found in the folder that the process ran in.
+// Python keeps a script's name as typed; this resolves it in the folder that the process ran in.
 std::string absolute_file(const std::string& file, const session::ProcessRecord& record);
 
-// Files of recorded code, Python's and modules, that were written after the last process that had them failed, or was
-// heard of: what runs now is something else. Named as the records name them.
+// Returns files of recorded code, Python's and modules, that were written after the last process that had them failed
+// or was last heard of. Code that runs now is different. They are named as in the records.
 std::vector<std::string> rewritten_files(const session::Session& session);
 
 }  // namespace cudadiag::symbolize

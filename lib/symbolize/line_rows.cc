@@ -15,7 +15,7 @@ using evidence::Cursor;
 struct Header {
   std::uint8_t instruction_length = 1, line_range = 1, opcode_base = 1;
   std::int8_t line_base = 0;
-  std::vector<std::uint8_t> operands;  // how many the standard opcodes have, from opcode 1
+  std::vector<std::uint8_t> operands;  // operand counts of the standard opcodes, from opcode 1
   Bytes program;
 };
 
@@ -104,7 +104,7 @@ class Program {
     }
   }
 
-  // Whether the sequence ends here.
+  // Returns whether the sequence ends here.
   bool extended(Cursor& in) {
     const std::uint64_t length = in.uleb();
     const std::uint64_t start = in.at();
@@ -126,8 +126,8 @@ class Program {
   std::uint64_t wanted_;
   LineRow row_{.file = 1, .line = 1};
   std::uint64_t address_ = 0;
-  std::optional<std::uint64_t> begin_;  // of this sequence
-  std::optional<LineRow> candidate_;    // its last row so far that is not past the wanted one
+  std::optional<std::uint64_t> begin_;  // of the current sequence
+  std::optional<LineRow> candidate_;    // its last row so far that is not past the wanted address
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
-// The rows of a line program, sequence by sequence. libdw sorts all rows of a unit by their address, and those of
-// functions that the linker dropped, which begin at 0, come to lie among those of the code that is there. Internal to
-// the room.
+// The rows of a line program, sequence by sequence. libdw instead sorts all rows of a unit by address. Rows of dropped
+// functions, which begin at 0, then end up among those of code that exists. Internal to lib/symbolize.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +11,13 @@
 namespace cudadiag::symbolize {
 
 struct LineRow {
-  std::uint64_t file = 0;  // in the unit's table of files
+  std::uint64_t file = 0;  // index in the unit's table of files
   std::uint32_t line = 0;
 };
 
-// The rows for `address` in the line program at the beginning of `lines` (DWARF 2 to 5), whatever begins at 0 left out:
-// of each sequence that covers it, of which there are several where the linker folded functions of identical code.
-// Empty if the program cannot be right.
+// Returns the rows for `address` in the line program at the beginning of `lines` (DWARF 2 to 5), ignoring sequences
+// that begin at 0. There is one row for each sequence that covers the address; there are several if the linker folded
+// functions of identical code. Empty if the program cannot be right.
 std::vector<LineRow> rows_at(evidence::Bytes lines, std::uint64_t address);
 
 }  // namespace cudadiag::symbolize

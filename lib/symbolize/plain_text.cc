@@ -15,7 +15,7 @@ struct Character {
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
-// The first character of `text`, which is not empty; overlong forms, surrogates and stray bytes are not valid.
+// Returns the first character of `text`, which must not be empty. Rejects overlong forms, surrogates and stray bytes.
 Character first_character(std::string_view text) {
   constexpr std::uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
   const auto lead = static_cast<unsigned char>(text[0]);

@@ -1,4 +1,4 @@
-// Text from the user's files and programs, made safe to print.
+// Makes text from the user's files and programs safe to print.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace cudadiag::symbolize {
 
-// Valid UTF-8 of at most `limit` bytes, cut between characters, tabs expanded to multiples of four columns. '?' stands
-// for what could drive or deceive a terminal: control characters (C0, DEL, C1), marks that turn the reading direction
-// or hide, line separators, and bytes that are no UTF-8.
+// Returns valid UTF-8 of at most `limit` bytes, cut between characters, with tabs expanded to multiples of four
+// columns. '?' replaces everything that could control or deceive a terminal: control characters (C0, DEL, C1), marks
+// that hide or change the reading direction, line separators, and bytes that are not UTF-8.
 std::string plain_text(std::string_view text, std::size_t limit);
 
 }  // namespace cudadiag::symbolize

@@ -1,4 +1,4 @@
-// Names that take the place of a file's name, for code that was typed, made of a string, or packed away.
+// Names that replace a file's name, for code that was typed, made from a string, or packed into an archive.
 #pragma once
 
 #include <string>
@@ -6,14 +6,14 @@
 
 namespace cudadiag::symbolize {
 
-// IPython's name for the rest of a cell that begins with %%time or %%timeit. The argument of %time and %timeit on a
-// line of their own has the same name; there the line around it says more.
+// IPython's name for the rest of a cell that begins with %%time or %%timeit. The argument of a %time or %timeit line
+// has the same name, but there the enclosing line says more.
 bool is_cell_of_magic(std::string_view file);
 
-// "cell In[3]" for `<ipython-input-3-0a1b>`, "cell ipykernel_12/345.py" for what a kernel calls its cells; else empty.
+// Returns "cell In[3]" for `<ipython-input-3-0a1b>`, "cell ipykernel_12/345.py" for a kernel's cell; otherwise "".
 std::string cell_name(std::string_view file);
 
-// Why no source can be shown of it; empty if the file itself should be there.
+// Returns why the source cannot be shown; empty if the file itself should exist.
 std::string why_no_source(std::string_view file);
 
 }  // namespace cudadiag::symbolize

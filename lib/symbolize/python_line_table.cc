@@ -10,10 +10,10 @@ namespace cudadiag::symbolize {
 namespace {
 
 constexpr unsigned kLastLnotab = 9;    // CPython 3.9 and earlier
-constexpr unsigned kRangeTable = 10;   // CPython 3.10 alone
+constexpr unsigned kRangeTable = 10;   // only CPython 3.10
 constexpr std::int64_t kCodeUnit = 2;  // bytes per instruction or inline cache entry
 
-// A table's bytes, read front to back; past the end there is nothing.
+// The bytes of a table, read front to back; past the end, reads return nullopt.
 class TableBytes {
  public:
   explicit TableBytes(std::string_view bytes) : bytes_(bytes) {}
@@ -36,7 +36,7 @@ int checked_line(std::int64_t line) {
   return line > 0 && line <= std::numeric_limits<int>::max() ? static_cast<int>(line) : 0;
 }
 
-// Pairs (bytecode advance, line advance). A line starts where its pair's advance has been reached.
+// Pairs (bytecode advance, line advance). A line starts where its pair's bytecode advance ends.
 int line_in_lnotab(const session::Code& code, std::int64_t offset) {
   TableBytes table(code.line_table);
   std::int64_t line = code.first_line, start = 0;
@@ -47,7 +47,7 @@ int line_in_lnotab(const session::Code& code, std::int64_t offset) {
     if (!delta) break;
     line += as_signed(*delta);
   }
-  // The last line reaches to the code's end, but in a table that was cut this is not known.
+  // The last line extends to the end of the code, but in a truncated table that is unknown.
   return code.line_table.size() < wire::intern::kLongestLineTable ? checked_line(line) : 0;
 }
 
@@ -67,7 +67,7 @@ int line_in_ranges(const session::Code& code, std::int64_t offset) {
   return 0;
 }
 
-// Six bits a byte, least significant first, bit 6 says that more follow. The lowest bit of the whole is the sign.
+// Six bits per byte, least significant first; bit 6 says that more follow. The lowest bit of the whole is the sign.
 std::int64_t signed_varint(TableBytes& table) {
   constexpr unsigned kMaxShift = 30;
   std::uint64_t value = 0;

@@ -1,13 +1,13 @@
-// From the place inside a code object's bytecode to the source line that a traceback would show for it.
+// Maps a place in a code object's bytecode to the source line that a traceback would show for it.
 //
-// The meaning of `offset`, in bytes from the start of the bytecode, and why one look-up serves all releases:
+// `offset` is in bytes from the start of the bytecode. One look-up serves all releases, although its origin differs:
 //    3.9   f_lasti: the instruction being executed.
 //    3.10  f_lasti counts two-byte units there; offset is twice that.
 //    3.11, 3.12  prev_instr - code: the instruction being executed; while it runs a Python function that it called,
 //          the last of that instruction's inline caches. The table's entries cover the caches too.
 //    3.13, 3.14  instr_ptr - code: the instruction being executed, also while it runs a Python function.
-// A frame that has not started yet stands before its first instruction in 3.12 and earlier: a negative offset, for
-// which CPython says the code object's first line.
+// A frame that has not started yet is before its first instruction in 3.12 and earlier: a negative offset, for which
+// CPython reports the code object's first line.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace cudadiag::symbolize {
 
-// 0 where the table has no line: instructions that the compiler made up, damaged tables, offsets past the end.
+// Returns 0 if the table has no line: for compiler-made instructions, damaged tables, and offsets past the end.
 int python_line(const session::Code& code, std::uint32_t offset);
 
 }  // namespace cudadiag::symbolize

@@ -19,7 +19,7 @@ constexpr std::size_t kLongestLine = 200;
 
 thread_local bool withheld = false;
 
-// The bytes of a file, one by one; kEnd after the last.
+// Returns the bytes of a file one by one; kEnd after the last.
 class Bytes {
  public:
   static constexpr int kEnd = -1;
@@ -52,7 +52,7 @@ class Bytes {
   std::size_t at_ = 0, have_ = 0, total_ = 0;
 };
 
-// Compilers and Python count lines alike: a lone CR ends one, too.
+// Compilers and Python count lines alike: a lone CR ends a line, too.
 bool next_line(Bytes& from, std::string& line) {
   line.clear();
   int c = from.take();
@@ -65,7 +65,7 @@ bool next_line(Bytes& from, std::string& line) {
 }  // namespace
 
 std::vector<SourceLine> source_excerpt(const std::string& file, int line, int neighbours) {
-  // A relative path is one of the process's folder, or the compiler's: from here another file may be there.
+  // A relative path starts in the process's or the compiler's folder; from here it may lead to another file.
   if (withheld || line <= 0 || neighbours < 0 || !file.starts_with('/')) return {};
   base::FileDescriptor source = session::open_named_file(file);
   struct stat status {};

@@ -1,4 +1,4 @@
-// The source itself, as it is on disk now.
+// The source code as it is on disk now.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@ namespace cudadiag::symbolize {
 
 struct SourceLine {
   int number;
-  std::string text;  // control characters made harmless, tabs expanded, at most 200 bytes
+  std::string text;  // without control characters, tabs expanded, at most 200 bytes
 };
 
-// `line` of `file` and up to `neighbours` lines on each side; empty if the file cannot be read or has no such line.
+// Returns `line` of `file` and up to `neighbours` lines on each side; empty if the file is unreadable or too short.
 std::vector<SourceLine> source_excerpt(const std::string& file, int line, int neighbours);
 
-// While there is one with `withhold`, this thread reads no source: source_excerpt() is empty for every file. For sessions
-// of somebody else, who could have any file of the reader's quoted.
+// While one exists with `withhold`, this thread reads no source: source_excerpt() returns nothing for every file. Used
+// for sessions of somebody else, who could otherwise have any file of the reader's quoted.
 class WithheldSources {
  public:
   explicit WithheldSources(bool withhold);
@@ -28,8 +28,8 @@ class WithheldSources {
   bool before_;
 };
 
-// A line of code without the comment at its end, which begins with `mark` ("#", "//"). A mark inside a string is not
-// one.
+// Returns a line of code without the comment at its end, which begins with `mark` ("#", "//"). A mark inside a string
+// does not count.
 std::string without_comment(std::string_view line, std::string_view mark);
 
 }  // namespace cudadiag::symbolize

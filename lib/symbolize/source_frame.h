@@ -1,5 +1,5 @@
-// Stacks as a person reads them. Names carry the stage: session::Raw…Frame is what was recorded, SourceFrame
-// is what symbols and line tables make of it.
+// Stacks in readable form. Names contain the stage: session::Raw…Frame is what was recorded, SourceFrame is the result
+// after symbols and line tables.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,28 @@
 namespace cudadiag::symbolize {
 
 struct PythonFrame {
-  std::string file;  // absolute where it could be made so; "<string>", "<stdin>", "<ipython-input-…>" as Python has it
-  int line = 0;      // 0: not known
+  std::string file;      // absolute if possible; "<string>", "<stdin>", "<ipython-input-…>" as Python names them
+  int line = 0;          // 0 if unknown
   std::string function;  // qualified name
   bool user = false;
 };
 
 struct NativeFrame {
-  std::string module;    // path of the executable or library; empty: not known
-  std::string function;  // demangled; empty: not known
+  std::string module;    // path of the executable or library; empty if unknown
+  std::string function;  // demangled; empty if unknown
   std::string mangled;   // linkage name, for comparison with a kernel's name
-  std::string file;      // empty: no line information
+  std::string file;      // empty without line information
   int line = 0;
-  std::uint64_t offset = 0;  // in the module, where its functions are not known: of the call
-  bool folded = false;       // several functions lie there, and `function` names them
-  bool inlined = false;      // this frame exists in the line information only
-  bool tail_call = false;    // not on the stack: it ended in a jump, and the only way from the outer frame leads by it
+  std::uint64_t offset = 0;  // of the call in the module, if its functions are unknown
+  bool folded = false;       // several functions share this address, and `function` names them
+  bool inlined = false;      // this frame exists only in the line information
+  bool tail_call = false;    // not on the stack: it ended in a jump, and is on the only path from the outer frame
   bool user = false;
 };
 
 struct SourceStack {
   std::vector<PythonFrame> python;  // innermost first
-  std::vector<NativeFrame> native;  // innermost first, inlined frames expanded; ends where the interpreter begins
+  std::vector<NativeFrame> native;  // innermost first, with inlined frames; ends where the interpreter begins
 };
 
 enum class Language : std::uint8_t { unknown, python, cplusplus, cuda };
@@ -38,26 +38,26 @@ enum class Language : std::uint8_t { unknown, python, cplusplus, cuda };
 struct Location {
   std::string file, function;
   Language language = Language::unknown;
-  std::string source{};                 // text of the line; empty: it was not read
-  std::string module{};                 // native without line information: where the address lies; else empty
-  int line = 0;                         // 0: not known
-  std::uint64_t offset = 0;             // in the module, where its function is not known either
-  std::vector<Location> called_from{};  // the user's next outer line, where this has none; one at most
+  std::string source{};                 // text of the line; empty if it was not read
+  std::string module{};                 // for native code without line information, its module; otherwise empty
+  int line = 0;                         // 0 if unknown
+  std::uint64_t offset = 0;             // in the module, if the function is unknown too
+  std::vector<Location> called_from{};  // the user's next outer line, if this one is unknown; at most one
   bool folded = false;                  // NativeFrame::folded
 
-  // The line to show. If it is not the location's own, the report says so.
+  // The line to show. If it is not the location's own line, the report says so.
   const Location& nearest() const { return called_from.empty() ? *this : called_from.front(); }
   bool known() const { return nearest().line > 0; }
 };
 
-// The true line of an operation: the innermost user frame. One without a line leads nevertheless, with the line that it
-// was called from: that one is not the launch's. `caller` is the Python line that called into it when the innermost
-// user frame is native.
+// The true line of an operation: the innermost user frame. A frame without a line still leads, together with the line
+// that it was called from, which is not the launch's line. If the innermost user frame is native, `caller` is the
+// Python line that called into it.
 struct TrueLine {
   Location location;
   Location caller;
-  bool user = false;       // false: no frame is the user's, `location` is the innermost that is known at all
-  bool tail_call = false;  // `location` is of a frame that was not on the stack (NativeFrame::tail_call)
+  bool user = false;       // false: no frame is the user's, and `location` is the innermost known one
+  bool tail_call = false;  // `location` is from a frame that was not on the stack (NativeFrame::tail_call)
 };
 
 }  // namespace cudadiag::symbolize

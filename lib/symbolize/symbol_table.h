@@ -1,4 +1,4 @@
-// The functions of an ELF file by address. Internal to the room: libelf's types stay below elf_module.h.
+// The functions of an ELF file by address. Internal to lib/symbolize: libelf's types are used only below elf_module.h.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace cudadiag::symbolize {
 
 class SymbolTable {
  public:
-  // Takes .symtab of `elf`, else of `debug_file` (may be null), and what .dynsym has besides. Both must outlive the
-  // table.
+  // Reads .symtab of `elf`, or of `debug_file` (which may be null) if there is none, and further symbols from .dynsym.
+  // Both must outlive the table.
   SymbolTable(Elf* elf, Elf* debug_file);
 
-  // Linkage names of the function around `address`, without the suffixes of optimisers, the best one first; empty if
-  // none covers it. One of several names that read the same, as constructors' do.
+  // Returns the linkage names of the function that contains `address`, without suffixes from optimisers, the best one
+  // first. Empty if none covers it. Of several names that demangle alike, such as those of constructors, returns one.
   std::vector<std::string> names_at(std::uint64_t address) const;
 
  private:
@@ -24,11 +24,11 @@ class SymbolTable {
     std::uint64_t begin, end;
     Elf* elf;
     std::uint32_t strings, name;  // section of the string table, offset in it
-    std::uint8_t rank;            // among symbols of one address, lower is better
+    std::uint8_t rank;            // among symbols of one address; lower is better
   };
   bool add(Elf* elf, std::uint32_t section_type);
 
-  std::vector<Symbol> symbols_;  // by address
+  std::vector<Symbol> symbols_;  // sorted by address
 };
 
 }  // namespace cudadiag::symbolize

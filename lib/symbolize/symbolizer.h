@@ -1,6 +1,6 @@
-// Turns recorded stacks into source frames: ELF symbols and DWARF for native ones, CPython's line tables for
-// Python ones, demangling, and the rule of what the user's own code is. Reads modules from disk, each once;
-// one whose build-id is no longer the recorded one gives no lines and a note. One thread at a time.
+// Turns recorded stacks into source frames: ELF symbols and DWARF for native frames, CPython's line tables for Python
+// frames, demangling, and the rule of which code is the user's. Reads each module from disk once. A module whose
+// build-id differs from the recorded one gives no lines and a note. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -24,28 +24,28 @@ class Symbolizer {
   Symbolizer(const Symbolizer&) = delete;
   Symbolizer& operator=(const Symbolizer&) = delete;
 
-  // `process` is one of the session's, `site` one of that process's.
+  // `process` must be one of the session's, and `site` one of that process's.
   SourceStack stack(const session::Process& process, const session::Site& site);
 
-  // Frames that PyTorch kept when it made a node of its graph.
+  // For frames that PyTorch kept when it made a node of its graph.
   SourceStack stack(const session::Process& process, const std::vector<session::DeliveredFrame>& frames) const;
 
-  // `kernel` is the mangled name of the launched kernel ("" if none): nvcc's host stub of a kernel bears the
-  // same name and is never the user's line.
+  // `kernel` is the mangled name of the launched kernel ("" if none). nvcc's host stub of a kernel has the same name
+  // and is never the user's line.
   TrueLine true_line(const SourceStack& stack, std::string_view kernel) const;
 
-  // Why a module's functions and lines are not known: "has been built anew since the run". Empty: it can be read, or no
-  // stack that was asked for is in it.
+  // Returns why a module's functions and lines are unknown: "has been built anew since the run". Empty if it can be
+  // read, or none of the requested stacks is in it.
   std::string why_unknown(const std::string& module) const;
 
-  // Why a native location has no line, for people: "libfoo.so is no longer there: its functions and lines are not
-  // known". Empty: it has one.
+  // Returns why a native location has no line, as text for users: "libfoo.so is no longer there: its functions and
+  // lines are not known". Empty if it has one.
   std::string why_no_line(const Location& location) const;
 
-  // The module was built without line information, or this part of it was.
+  // Returns whether the module, or this part of it, was built without line information.
   bool lacks_line_information(const Location& location) const;
 
-  // Modules that changed, lost line information and the like; each once.
+  // Modules that changed, lost line information and so on; each once.
   const std::vector<std::string>& notes() const;
 
  private:

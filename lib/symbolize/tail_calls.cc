@@ -9,13 +9,13 @@
 namespace cudadiag::symbolize {
 namespace {
 
-// Where chains of tail calls are looked for, and from which function on; kNotKnown if a pointer was called.
+// Where to look for chains of tail calls, and from which function on; kNotKnown if a pointer was called.
 struct Start {
   ElfModule* module = nullptr;
   CallSites::Function function = CallSites::kNotKnown;
 };
 
-// The module that defines `name`. Null if several do: the dynamic linker's choice was not recorded.
+// Returns the module that defines `name`, or null if several do: the dynamic linker's choice was not recorded.
 Start definition_of(const std::string& name, const std::vector<ElfModule*>& first, const Modules& others) {
   const auto in = [&](ElfModule* module) -> Start {
     const CallSites& sites = module->call_sites();
@@ -34,12 +34,12 @@ Start definition_of(const std::string& name, const std::vector<ElfModule*>& firs
   return only;
 }
 
-// Whether a call to an unknown function must have gone to a function of the user's. The address of a stub is never
-// handed out. The address of cudaFree may be known to any code, except to code that finds exported functions by name:
-// the functions of a static runtime are not exported.
+// Returns whether a call to an unknown function must have gone to one of the user's functions. The address of a stub is
+// never handed out. Any code may know the address of cudaFree, except code that finds exported functions by name: the
+// functions of a static runtime are not exported.
 bool calls_users_function(const PhysicalFrame& inner, const PhysicalFrame& outer, bool described,
                           std::string_view kernel) {
-  if (outer.module == inner.module && !described) return false;  // may be a plain call to `inner`
+  if (outer.module == inner.module && !described) return false;  // it may be a plain call to `inner`
   return is_launch_code(inner.frames.back(), kernel) || session::is_foreign_function_interface(outer.module->path());
 }
 

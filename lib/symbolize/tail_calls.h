@@ -1,6 +1,6 @@
-// Frames that are not on the stack because their functions ended in a tail call: `void step() { kernel<<<1, 32>>>(p);
-// }` jumps to nvcc's stub of the kernel, which returns to the caller of step(). DWARF's call sites show this. Internal
-// to the room.
+// Frames that are not on the stack because their functions ended in a tail call. For example, `void step() {
+// kernel<<<1, 32>>>(p); }` jumps to nvcc's stub of the kernel, which returns to step()'s caller. DWARF's call sites
+// show this. Internal to lib/symbolize.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace cudadiag::symbolize {
 
-// A frame of the stack with what the compiler inlined into it there.
+// A frame on the stack, and the functions that the compiler inlined into it there.
 struct PhysicalFrame {
-  ElfModule* module = nullptr;  // null: not known
+  ElfModule* module = nullptr;  // null if unknown
   std::uint64_t address = 0;    // where control returns to, relative to the load bias
   std::vector<NativeFrame> frames;
 };
 
-// Opened only when asked for.
+// Opens the modules only when called.
 using Modules = std::function<std::vector<ElfModule*>()>;
 
-// The frames that tail calls removed from between two frames, innermost first. Empty if none is missing, if it is not
-// certain, or if compilers left no record of it. `inner` is the outermost frame of CUDA or of nvcc's host side of
-// `kernel`, and `outer` the one that seems to have called it. `others` are asked for functions that both lack.
+// Returns the frames that tail calls removed from between two frames, innermost first. Empty if none is missing, it is
+// not certain, or compilers left no record of it. `inner` is the outermost frame of CUDA or of nvcc's host side of
+// `kernel`. `outer` seems to have called it. `others` are searched for functions that both lack.
 std::vector<PhysicalFrame> lost_to_tail_calls(const PhysicalFrame& inner, const PhysicalFrame& outer,
                                               std::string_view kernel, const Modules& others);
 

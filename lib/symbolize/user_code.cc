@@ -25,21 +25,21 @@ bool contains_any(std::string_view text, Texts parts) {
 
 std::string_view unqualified(std::string_view function) { return function.substr(0, function.find('(')); }
 
-// `__device_stub__Z4fillPii` for the kernel `_Z4fillPii`, and `__wrapper__device_stub_scale` around it in templates.
+// `__device_stub__Z4fillPii` for the kernel `_Z4fillPii`; templates have `__wrapper__device_stub_scale` around it.
 bool is_device_stub(const NativeFrame& frame) {
   return contains_any(unqualified(frame.function), {"__device_stub_", "__cudaLaunchKernel_helper"}) ||
          contains_any(frame.mangled, {"__device_stub_"}) || frame.file.ends_with(".cudafe1.stub.c");
 }
 
-// The kernel that a stub launches, as its name has it; empty if it does not say.
+// Returns the kernel that a stub launches, according to its name; empty if the name does not say.
 std::string_view kernel_of_stub(const NativeFrame& frame) {
   constexpr std::string_view kPrefix = "__device_stub_";
   const std::string_view name = unqualified(frame.function);
   return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : std::string_view{};
 }
 
-// Whether the runtime was asked for the launch: only then can nvcc's host side of the kernel be around it. A program
-// that calls the driver may have its own function with the kernel's name.
+// Checks whether the runtime made the launch: only then can nvcc's host side of the kernel be around it. A program that
+// calls the driver may have its own function with the kernel's name.
 std::string_view name_of_host_side(const std::vector<NativeFrame>& native, std::string_view kernel) {
   const bool by_runtime = std::any_of(native.begin(), native.end(), [](const NativeFrame& frame) {
     return is_device_stub(frame) || contains_any(unqualified(frame.function), {"cudaLaunch"}) ||
@@ -48,7 +48,7 @@ std::string_view name_of_host_side(const std::vector<NativeFrame>& native, std::
   return by_runtime ? kernel : std::string_view{};
 }
 
-// Compared as people read them: a `static` kernel is `_Z4fillPi` on the device and `_ZL4fillPi` on the host.
+// Compares demangled names: a `static` kernel is `_Z4fillPi` on the device and `_ZL4fillPi` on the host.
 bool is_host_side_of(const NativeFrame& frame, std::string_view kernel) {
   if (kernel.empty() || frame.mangled.empty()) return false;
   return frame.mangled == kernel ||
@@ -69,9 +69,9 @@ std::string_view qualified_name(std::string_view function) {
   return name.substr(name.find_last_of(' ') + 1);
 }
 
-// An inlined function that only its own file can see has no mangled name, and a kernel that is given a lambda has
-// nvcc's wrapper of it in its name on the host. Of the frame just outside of the stub, the bare name tells enough: an
-// overload of the kernel that launches it comes one frame later.
+// An inlined file-local function has no mangled name. The host name of a kernel that receives a lambda contains nvcc's
+// wrapper of the lambda. For the frame just outside the stub, the bare name is enough: an overload of the kernel that
+// launches it comes one frame later.
 bool is_host_side_by_bare_name(const NativeFrame& frame, std::string_view kernel) {
   if (kernel.empty()) return false;
   const std::string name = base::demangle(kernel);
@@ -98,8 +98,8 @@ bool is_cuda_template(const NativeFrame& frame) {
   return name.find('<') != name.npos && name.find("::") == name.npos && is_name_of_cuda(bare_name(name));
 }
 
-// An entry point of CUDA, or what is inside a statically linked library of it. NVIDIA ships no line information with
-// either, and they have C names: `cudaMemcpy`, `__cudaLaunchKernel_ptsz`, `libcudart_static_cd7c…`, `cublasSgemm_v2`.
+// An entry point of CUDA, or a function of a statically linked CUDA library. NVIDIA ships them without line information
+// and with C names: `cudaMemcpy`, `__cudaLaunchKernel_ptsz`, `libcudart_static_cd7c…`, `cublasSgemm_v2`.
 bool is_cuda_function(const NativeFrame& frame) {
   if (!frame.file.empty()) return false;
   if (frame.mangled.starts_with("_Z")) return is_cuda_template(frame);
@@ -110,8 +110,8 @@ bool is_cuda_function(const NativeFrame& frame) {
   return is_name_of_cuda(name) || std::any_of(std::begin(kLibraries), std::end(kLibraries), begins);
 }
 
-// How many of the innermost frames are CUDA's and the recorder's: everything up to the API that the program called.
-// Inside an executable with a static runtime that takes in the nameless functions below the entry point.
+// Counts the innermost frames of CUDA and the recorder: everything up to the API that the program called. In an
+// executable with a static runtime, these include nameless functions below the entry point.
 std::size_t frames_inside_cuda(const std::vector<NativeFrame>& native, const UserCode& code) {
   std::size_t inside = 0;
   while (inside < native.size() && !code.module(native[inside].module)) ++inside;
@@ -124,7 +124,7 @@ std::size_t frames_inside_cuda(const std::vector<NativeFrame>& native, const Use
 }
 
 bool is_user_native(const NativeFrame& frame, const UserCode& code) {
-  // The compiler's code before main() is in the user's executable too.
+  // The compiler's code before main() is in the user's executable, too.
   return code.native(frame) && !is_device_stub(frame) && !is_cuda_function(frame) && frame.function != "_start";
 }
 
@@ -163,8 +163,8 @@ auto first_where(const Frames& frames, Condition condition) {
   return found == frames.end() ? nullptr : &*found;
 }
 
-// No frame is the user's: the innermost one outside CUDA, and outside of what only passes calls on to it, that anything
-// is known of.
+// If no frame is the user's: returns the innermost known one outside CUDA and outside libraries that only forward calls
+// to it.
 Location innermost_known(const SourceStack& stack, std::string_view kernel) {
   const auto* native = first_where(stack.native, [&](const NativeFrame& frame) {
     return frame.line > 0 && !is_cuda_module(frame.module) && !is_foreign_function_interface(frame.module) &&
@@ -220,7 +220,7 @@ bool UserCode::made_at_run_time(const PythonFrame& frame) const {
   return session::is_made_at_run_time(frame.file) && rule_for(frame.file) == nullptr;
 }
 
-// A script that an installer writes to start a package by its name: `bin/train`, a few lines that call its main().
+// Recognises a script that an installer writes to start a package by name: `bin/train`, which calls its main().
 bool UserCode::is_entry_point(const PythonFrame& frame) const {
   constexpr int kLongest = 16;
   const std::filesystem::path file(frame.file);
@@ -258,7 +258,7 @@ void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCod
   for (PythonFrame& frame : stack.python) {
     frame.user = code.python(frame) || (in_cell_magic && is_cell_of_magic(frame.file));
   }
-  // Code that a library made at run time is the user's, as what `python -c` runs is, only where nothing else is.
+  // Code made at run time, whether by a library or given to `python -c`, is the user's only if no other frame is.
   const bool others = std::any_of(stack.python.begin(), stack.python.end(), [&](const PythonFrame& frame) {
     return frame.user && !code.made_at_run_time(frame);
   });
@@ -273,7 +273,7 @@ TrueLine find_true_line(const SourceStack& stack, std::string_view launched) {
   const auto* python = first_where(stack.python, [](const PythonFrame& frame) { return frame.user; });
   const auto has_line = [&](const NativeFrame& frame) { return is_users(frame) && frame.line > 0; };
   const auto* outer = first_where(stack.native, has_line);
-  // Python's line did issue it, by way of a library of which no line is known.
+  // Python's line did issue it, through a library without known lines.
   const bool by_library = native && native->file.empty() && !outer && python;
   if (native && !by_library) {
     TrueLine line{location_of(*native), python ? location_of(*python) : Location{}, true, native->tail_call};

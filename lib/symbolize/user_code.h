@@ -12,27 +12,27 @@
 namespace cudadiag::symbolize {
 
 // The rule, with the user's options for certain files and folders. The most specific path that contains the file
-// decides, and of equal ones the last; otherwise the file's place and name.
+// decides, and the last one of equally specific ones. Without one, the file's place and name decide.
 class UserCode {
  public:
   UserCode() = default;
-  // `interpreters`: folders of the processes' interpreters; what packages install there starts them.
+  // `interpreters`: folders of the processes' interpreters; scripts that packages install there start these packages.
   explicit UserCode(std::vector<session::CodeRule> rules, std::vector<std::string> interpreters = {});
 
-  // Not the standard library, installed packages, frozen or generated code. `<string>`, `<stdin>` and notebook cells
-  // are the user's.
+  // Returns false for the standard library, installed packages, and frozen or generated code. `<string>`, `<stdin>` and
+  // notebook cells are the user's.
   bool python(std::string_view file) const;
   bool python(const PythonFrame& frame) const;
-  // It may also be a library's, and no option of the user's names it.
+  // Returns true if it may also be a library's code, and no option of the user's names it.
   bool made_at_run_time(const PythonFrame& frame) const;
 
-  // Not system, CUDA or framework libraries, the interpreter or the recorder. The interpreter, CUDA and the recorder
-  // never are, whatever was said.
+  // Returns false for system, CUDA and framework libraries, the interpreter and the recorder. No option changes that
+  // for the interpreter, CUDA and the recorder.
   bool module(std::string_view path) const;
-  // Below /usr/local/lib, or in the folder of libraries beside an interpreter's own, as conda installs them, and no
-  // option names it: without line information it is not what the user works on.
+  // Returns whether the module is below /usr/local/lib, or in the library folder next to an interpreter's own, as for
+  // conda. No option may name it. Without line information, the user does not work on it.
   bool is_installed(std::string_view module) const;
-  // By the source file of the code, else by its module.
+  // Decides by the source file of the code, or otherwise by its module.
   bool native(const NativeFrame& frame) const;
 
  private:
@@ -43,11 +43,11 @@ class UserCode {
   std::vector<std::string> interpreters_;
 };
 
-// Code that nvcc generates on the host for the launch of `kernel`: its stub, and the function of the kernel's own name.
+// Host code that nvcc generates for the launch of `kernel`: its stub, and the function with the kernel's own name.
 bool is_launch_code(const NativeFrame& frame, std::string_view kernel);
 
-// How many of the innermost frames are the recorder's, CUDA's and nvcc's for a launch, and of which kernel if nvcc's
-// name it; otherwise that is `launched`, or empty if the driver was called directly, without code of nvcc's.
+// The number of innermost frames that belong to the recorder, CUDA and nvcc for a launch. `kernel` is the one that
+// nvcc's frames name; otherwise it is `launched`, or empty if the driver was called directly, without nvcc's code.
 struct LaunchFrames {
   std::size_t count = 0;
   std::string kernel;
@@ -55,12 +55,11 @@ struct LaunchFrames {
 LaunchFrames launch_frames(const std::vector<NativeFrame>& native, std::string_view launched,
                            const UserCode& code = {});
 
-// Sets `user` in every frame. `kernel` is the mangled name of the launched kernel, empty if none: nvcc gives the host
-// function that launches a kernel that kernel's own name and the line of its definition, which is not the line of the
-// launch.
+// Sets `user` in every frame. `kernel` is the mangled name of the launched kernel, empty if none. nvcc's host function
+// that launches a kernel has that kernel's name and the line of its definition, not of the launch.
 void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCode& code = {});
 
-// The marks decide, except that a frame which is the host side of `kernel` never leads.
+// The marks decide, but a frame that is the host side of `kernel` never leads.
 TrueLine find_true_line(const SourceStack& stack, std::string_view kernel);
 
 }  // namespace cudadiag::symbolize

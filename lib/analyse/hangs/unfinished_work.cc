@@ -43,7 +43,7 @@ class Search {
     for (UnfinishedStream& stream : work_.streams) settle(stream);
     order_by_legacy();
     for (UnfinishedStream& stream : work_.streams) {
-      // Nothing is known of the operation in which it waits.
+      // The operation in which it waits is completely unknown.
       if (stream.candidates.empty() && stream.missing == 0 && stream.behind.empty()) stream.waits_for_any = true;
     }
     const auto age = [](const UnfinishedStream& stream) {

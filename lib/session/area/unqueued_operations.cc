@@ -9,7 +9,7 @@ namespace cudadiag::session {
 
 namespace {
 
-// What the records say of the operations of one stream.
+// The operations of one stream, according to the records.
 struct Recorded {
   std::set<std::uint32_t> unfinished;
   std::uint32_t open = 0;   // calls in flight that have a record
