@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""build_wheel.py PREFIX VERSION MACHINE FOLDER: packs what is installed in PREFIX, and the Python package beside this
-file, into a wheel. The same input gives the same bytes."""
+"""build_wheel.py PREFIX VERSION MACHINE FOLDER: packs the contents of PREFIX, and the Python package next to this file,
+into a wheel. The same input gives the same bytes."""
 
 import base64
 import hashlib

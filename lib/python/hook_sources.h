@@ -14,8 +14,8 @@ std::span<const HookModule> hook_modules();
 // Runs the package from memory. Its namespace needs `sources` and `given`.
 const char* hook_loader();
 
-// sitecustomize.py, which starts the package together with the interpreter. The loader and the
-// modules are to lie beside it as text: load.txt, tensors.txt, …
+// sitecustomize.py, which starts the package together with the interpreter. The loader and the modules must be next to
+// it as text: load.txt, tensors.txt, …
 const char* hook_start();
 
 }  // namespace cudadiag::python

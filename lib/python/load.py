@@ -1,6 +1,6 @@
-# Runs the hook's package from memory. Its modules are not in sys.modules: the target cannot find them, and none of the
-# target's modules can take their place. Names given: `sources`, by name of module; `given`, what module `recorder` gets.
-# A module is known by its own name, whatever folder of the package it lies in: names are unique.
+# Runs the hook's package from memory. Its modules are not in sys.modules: the target cannot find them, and the target's
+# modules cannot replace them. Names passed in: `sources`, by module name; `given`, the contents of module `recorder`. A
+# module is identified by its name alone, whatever folder of the package contains it: names are unique.
 import builtins
 import sys
 
@@ -8,12 +8,12 @@ import sys
 class Package:
     def __init__(self, sources, given):
         self.sources, self.given, self.modules = sources, given, {}
-        # One object for all code: the recorder knows frames of the hook's by it.
+        # One object for all code: the recorder identifies the hook's frames by it.
         self.file = sys._getframe().f_code.co_filename
         self.builtins = dict(vars(builtins), __import__=self.find)
 
     def find(self, name, names=None, variables=None, wanted=(), level=0):
-        """What an import statement calls; the package has relative imports alone for its own modules."""
+        """The function behind import statements. The package uses relative imports only for its own modules."""
         if level == 0:
             return builtins.__import__(name, names, variables, wanted, level)
         last = name.rpartition(".")[2]

@@ -1,6 +1,6 @@
 """cudadiag names the source line of a CUDA failure; the program is the command `cudadiag`.
 
-This package has what belongs to Python: `pytest --cudadiag`, and `%load_ext cudadiag` for notebooks.
+This package contains the Python parts: `pytest --cudadiag`, and `%load_ext cudadiag` for notebooks.
 """
 
 

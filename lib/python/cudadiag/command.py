@@ -1,4 +1,4 @@
-"""The command `cudadiag`, and what it says of a session."""
+"""The command `cudadiag`, and its output for a session."""
 
 import json
 import os
@@ -10,11 +10,11 @@ import sysconfig
 
 
 class NoCommand(Exception):
-    """The command is not installed, or could not do its work; the text says why."""
+    """The command is not installed, or failed; the text gives the reason."""
 
 
 def find_command():
-    """The one of this installation, else the one on PATH."""
+    """The command of this installation, else the one on PATH."""
     schemes = (None, f"{os.name}_user")
     for scheme in schemes:
         folder = sysconfig.get_path("scripts", scheme) if scheme else sysconfig.get_path("scripts")
@@ -35,7 +35,8 @@ def _output(*words):
 
 
 def prepare():
-    """(variables, session): what makes the driver record a process, and the folder that it is recorded to."""
+    """(variables, session): the variables that make the driver record a process, and the folder of the
+    recording."""
     variables, folder = {}, None
     for line in _output("env").splitlines():
         words = shlex.split(line, comments=False)

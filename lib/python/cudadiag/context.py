@@ -1,4 +1,4 @@
-"""Whether this process has lost a CUDA context: asked of the driver that the program has loaded, and of no other."""
+"""Whether this process has lost a CUDA context. Only the driver that the program has loaded is queried."""
 
 import ctypes
 import os
@@ -23,7 +23,7 @@ def is_initialized():
 
 
 def lost_with():
-    """Waits for the work of the contexts that are in use; the sticky error of the first that is lost, or 0."""
+    """Waits for the work of the contexts in use. Returns the sticky error of the first lost one, or 0."""
     driver = _loaded_driver()
     count = ctypes.c_int()
     if driver is None or driver.cuDeviceGetCount(ctypes.byref(count)) in (NOT_INITIALIZED, DEINITIALIZED):
@@ -47,7 +47,7 @@ def _wait_in_current(driver):
 def _wait_in_primary(driver, device):
     state = getattr(driver, "cuDevicePrimaryCtxGetState", None)
     flags, active, context, ours = ctypes.c_uint(), ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p()
-    # To retain one that is not active would create it.
+    # Retaining an inactive context would create it.
     if state is None or state(device, ctypes.byref(flags), ctypes.byref(active)) or not active.value:
         return 0
     code = driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)

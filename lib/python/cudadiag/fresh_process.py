@@ -1,7 +1,7 @@
 """Processes that have never used CUDA, to run tests in after this one has lost its context.
 
-A template is forked before the first test, with everything imported and collected. It runs no test: it forks a process
-whenever one is asked for, and hands over the socket to it.
+A template is forked before the first test, with everything imported and collected. It runs no test. It forks a new
+process on request, and passes that process's socket on.
 """
 
 import json
@@ -13,10 +13,10 @@ _ASK = b"?"
 
 
 class Template:
-    """Belongs to the process that makes it; its end is the end of the template too."""
+    """Belongs to the process that makes it. When that process ends, the template ends too."""
 
     def __init__(self, serve):
-        """`serve(receive, send)` runs in each fresh process; `receive()` is None at the end."""
+        """`serve(receive, send)` runs in each fresh process; `receive()` returns None at the end."""
         ours, theirs = socket.socketpair()
         self._socket = ours
         self._pid = os.fork()
@@ -26,7 +26,7 @@ class Template:
         theirs.close()
 
     def fresh(self):
-        """A Channel to a new process."""
+        """Returns a Channel to a new process."""
         self._socket.sendall(_ASK)
         message, descriptors, _, _ = socket.recv_fds(self._socket, 1, 1)
         if not message or not descriptors:
@@ -39,7 +39,7 @@ class Template:
 
 
 class Channel:
-    """Lines of JSON in both directions; `receive()` is None once the other side has ended."""
+    """Lines of JSON in both directions. `receive()` returns None once the other side has ended."""
 
     def __init__(self, connection):
         self._connection = connection
@@ -65,7 +65,7 @@ def _in_child(work):
     try:
         work()
         os._exit(0)
-    except BaseException:  # nothing of the parent's may run here, its exit handlers least of all
+    except BaseException:  # no code of the parent may run here, least of all its exit handlers
         os._exit(1)
 
 

@@ -1,5 +1,5 @@
-"""python -m cudadiag.github COMMAND SARIF: what the GitHub Action does. Runs the command of a shell under cudadiag, and
-writes annotations, the job summary and SARIF. The exit status is the command's own."""
+"""python -m cudadiag.github COMMAND SARIF: the GitHub Action runs this. It runs a shell command under cudadiag, and
+writes annotations, the job summary and SARIF. The exit status is that of the command."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ from . import command
 
 
 def escaped(text, more=""):
-    """As the runner wants data of a workflow command; `more` for its properties."""
+    """Escaped as the runner expects data of a workflow command. `more`: additional characters, for properties."""
     for letter in "%\r\n" + more:
         text = text.replace(letter, f"%{ord(letter):02X}")
     return text

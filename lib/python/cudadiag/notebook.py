@@ -17,7 +17,7 @@ class Recording:
         os.environ.update(variables)
 
     def after_cell(self, result):
-        """IPython's event: an exception of a cell may come of a context that is lost."""
+        """A handler for IPython's event: a lost context may be the cause of a cell's exception."""
         if getattr(result, "error_in_exec", None) is not None and not self.shown and context.lost_with():
             self.show()
 

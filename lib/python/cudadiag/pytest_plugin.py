@@ -1,7 +1,7 @@
-"""pytest --cudadiag: names the test that lost a CUDA context, and the source line that did it.
+"""pytest --cudadiag: names the test that lost a CUDA context, and the source line that caused it.
 
-The recorder is loaded into the test process, and after each test the plugin waits for the GPU. The tests that follow a
-lost context run in a fresh process, or are skipped as "CUDA context lost since TEST".
+The recorder is loaded into the test process, and the plugin waits for the GPU after each test. The tests after a lost
+context run in a fresh process, or are skipped as "CUDA context lost since TEST".
 """
 
 import os
@@ -11,7 +11,7 @@ import pytest
 from . import command, context
 from .fresh_process import Template, can_fork
 
-SESSION = "CUDADIAG_PYTEST_SESSION"  # the folder, for workers of xdist
+SESSION = "CUDADIAG_PYTEST_SESSION"  # the folder, for xdist workers
 PROPERTY = "cudadiag"
 
 
@@ -123,7 +123,7 @@ class Plugin:
         try:
             self._run_in_fresh_process(item, nextitem)
         except OSError:
-            self.template = None  # the rest is skipped
+            self.template = None  # the remaining tests are skipped
             return None
         return True
 
@@ -149,7 +149,7 @@ class Plugin:
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
     def _serve(self, channel):
-        """In the fresh process: runs the tests that are asked for, by their numbers."""
+        """Runs in the fresh process: runs the requested tests, identified by number."""
         from _pytest.runner import runtestprotocol
 
         self.template, self.lost_in = None, None

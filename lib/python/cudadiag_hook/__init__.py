@@ -1,4 +1,4 @@
-"""Python code of ours inside the target. The recorder runs it from memory by ../load.py, in passes that ask for it.
+"""cudadiag's Python code inside the target. The recorder runs it from memory with ../load.py, in passes that need it.
 
-Nothing of it prints, and nothing reaches the target but what `lines`, `nodes`, `starts`, `memory` and `stream` set up.
+It never prints. It changes nothing in the target except what `lines`, `nodes`, `starts`, `memory` and `stream` install.
 """

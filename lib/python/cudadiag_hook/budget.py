@@ -1,4 +1,4 @@
-"""The time that code of ours may take, and the end of it: by that time, or by an error."""
+"""The time that the hook may take. It ends when the time is spent, or at an error."""
 import sys
 
 from . import recorder
@@ -9,11 +9,11 @@ from .tensor_data.tensors import MOST_TEXT
 
 class State:
     def __init__(self):
-        self.seconds = 10.0  # that taking values may cost
+        self.seconds = 10.0  # that reading values may cost
         self.spent = 0.0
         self.on = True
-        self.tool = None  # of sys.monitoring, where that shows the lines
-        self.ends = []  # called when it is switched off
+        self.tool = None  # of sys.monitoring, if that reports the lines
+        self.ends = []  # called when the hook is switched off
 
 
 state = State()
@@ -33,8 +33,8 @@ def give_up(why):
 
 
 def is_from_handler(error):
-    """Whether a handler of the program's raised it, of a signal that came while code of ours ran. The interpreter gives
-    a handler the frame that it interrupts."""
+    """Whether a signal handler of the program raised it while the hook ran. The interpreter passes a handler the frame
+    that it interrupts."""
     step = error.__traceback__
     while step is not None:
         code, caller = step.tb_frame.f_code, step.tb_frame.f_back
@@ -47,17 +47,17 @@ def is_from_handler(error):
 
 
 def swallow(error):
-    """Called where one was caught. No error of ours reaches the target; what its own handlers raise does."""
+    """Called with a caught error. Errors of the hook do not reach the target; those of its own signal handlers do."""
     if is_from_handler(error):
         if state.tool is None:
             give_up("a signal's handler raised an exception there")  # which ends tracing
         raise error
-    # A copy that fails means that an earlier operation has: nothing more can be learnt in this process.
+    # A failed copy means that an earlier operation has failed: nothing more can be learnt in this process.
     give_up("%s: %s" % (type(error).__name__, str(error).partition("\n")[0][:MOST_TEXT]))
 
 
 def guarded(function, *arguments):
-    """Runs it on the budget."""
+    """Runs it and counts its time against the budget."""
     if not state.on:
         return False
     started = clock()

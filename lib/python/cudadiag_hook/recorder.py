@@ -1,37 +1,37 @@
-"""The functions of the recorder that the hook calls. ../load.py replaces these by the recorder's own."""
+"""The functions of the recorder that the hook calls. ../load.py replaces these with the recorder's own."""
 
-lines = ""  # what CUDADIAG_VALUES says (lib/wire/rerun/values.h); "": no values are wanted
-inputs_folder = ""  # where the failing call may be saved; a folder that does not exist yet
+lines = ""  # the value of CUDADIAG_VALUES (lib/wire/rerun/values.h); "" if no values are wanted
+inputs_folder = ""  # a folder for saving the failing call; it does not exist yet
 
 
 def deliver(text):
-    """A line for the session, on one thread in order with its operations. False: it was not kept."""
+    """Writes a line for the session; on one thread, in order with its operations. Returns False if it was not kept."""
     return False
 
 
 def deliver_watched(text):
-    """The same into a ring of the latest lines."""
+    """The same, into a ring of the latest lines."""
     return False
 
 
 def note(text):
-    """A degraded mode, for the report."""
+    """Reports a degraded mode."""
 
 
 def near():
-    """Whether an operation that is waited for can come now."""
+    """Whether an awaited operation can come now."""
     return False
 
 
 def failed():
-    """Whether an operation has failed: nothing on the GPU works any more."""
+    """Whether an operation has failed, so that nothing on the GPU works any more."""
     return False
 
 
 def quiet(on):
-    """This thread's calls into CUDA are the hook's own: they are not recorded from here on."""
+    """From here on, this thread's CUDA calls are the hook's own and not recorded."""
 
 
 def hooked(on):
-    """This thread is inside an operator that was delivered: its native stack, which leads through the hook, is left out
-    of its call sites."""
+    """This thread is inside a delivered operator: its native stack leads through the hook, and is left out of its call
+    sites."""

@@ -6,7 +6,7 @@ MOST_FRAMES = 48
 
 
 def name_of_code(code):
-    return getattr(code, "co_qualname", code.co_name)  # 3.11
+    return getattr(code, "co_qualname", code.co_name)  # 3.11 and later
 
 
 def frames_from(frame):
@@ -20,7 +20,7 @@ def frames_from(frame):
 
 
 def places_from(frame):
-    """The same stack as a key, innermost first, without what it costs to find the lines."""
+    """The same stack as a key, innermost first, without the cost of finding the lines."""
     places = []
     while frame is not None and len(places) < MOST_FRAMES:
         code = frame.f_code
@@ -50,7 +50,7 @@ def frames_of_places(places):
 
 
 def is_in_library(code):
-    """As far as its path says."""
+    """Judges by the path only."""
     file = code.co_filename
     return file.startswith("<") or "site-packages" in file or "dist-packages" in file or file.startswith(STANDARD)
 

@@ -1,7 +1,7 @@
-# Starts the hook in each Python process of `cudadiag nans`, of `races --tensors`, and of a rerun
-# that traces bad values. The launcher writes this file, and load.py and the package as
-# plain text, to a folder of the session that is the first of PYTHONPATH. The program's own sitecustomize is imported
-# afterwards, in the place of this one.
+# Starts the hook in each Python process of `cudadiag nans`, of `races --tensors`, and of a rerun that
+# traces bad values. The launcher writes this file to a folder of the session that comes first in
+# PYTHONPATH, with load.py and the package as plain text. The program's own sitecustomize is then imported
+# in its place.
 import os
 import sys
 
@@ -60,6 +60,6 @@ def import_the_programs_own(folder):
 _folder = os.path.dirname(os.path.abspath(__file__))
 try:
     start(_folder)
-except Exception as _error:  # the program must run as without it
+except Exception as _error:  # the program must run as it would without the hook
     sys.stderr.write("cudadiag: nothing is checked in this process: %s\n" % _error)
 import_the_programs_own(_folder)

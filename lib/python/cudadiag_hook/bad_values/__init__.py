@@ -1,1 +1,1 @@
-"""Elements that are not finite or out of range: where they come from, and what is made of them."""
+"""Elements that are not finite or out of range: their origin, and their uses."""

@@ -1,4 +1,4 @@
-"""The first element that is not finite, and what the operator made it of."""
+"""The first element that is not finite, and the elements from which the operator computed it."""
 import sys
 
 from ..stacks import frames_of_places
@@ -16,7 +16,7 @@ def on_host_now(tensor):
 
 
 def kept_inputs(call):
-    """Copies of what the operator overwrites, by id() of the tensor."""
+    """Copies of the arguments that the operator overwrites, by id() of the tensor."""
     kept = {}
     for number in call.facts.written:
         tensor = call.args[number] if number < len(call.args) else None
@@ -26,7 +26,7 @@ def kept_inputs(call):
 
 
 def chosen(call, each, result):
-    """The elements of this argument that an operator has chosen for its result, and zeros."""
+    """The elements of this argument that the operator has chosen for its result, with zeros elsewhere."""
     torch = sys.modules["torch"]
     if call.facts.name == "where":
         mask = call.args[0] if each is call.args[1] else ~call.args[0]
@@ -40,7 +40,7 @@ def bad_mask(tensor):
 
 
 def first_bad(tensor):
-    """{"bad": how many, "index": of the first}."""
+    """{"bad": number of bad elements, "index": that of the first}."""
     mask = bad_mask(tensor)
     flat = int(mask.reshape(-1).to(sys.modules["torch"].uint8).argmax())
     index, rest = [], flat
@@ -51,7 +51,7 @@ def first_bad(tensor):
 
 
 def element_at(value, shape, index):
-    """Of an argument that is spread over the result's shape; None: it is not."""
+    """The element of an argument that is broadcast to the result's shape; None if it is not."""
     if not is_tensor(value):
         return value if type(value) in (int, float, bool) else None
     try:
@@ -61,7 +61,7 @@ def element_at(value, shape, index):
 
 
 def elements(call, tensor, index):
-    """[{name, value}] that a pointwise operator made the element of."""
+    """[{name, value}] of the elements from which a pointwise operator computed this one."""
     found = []
     for name, value in named_arguments(call.function._schema, call.args, call.kwargs):
         if any(value is call.args[number] for number in call.facts.written if number < len(call.args)):
@@ -90,12 +90,12 @@ def arguments(call):
 
 
 def about_place(place):
-    """The fields of a message that say where an operator was called."""
+    """The message fields that describe the place of an operator's call."""
     stack, _, step, node, made, certain = place
     frames = frames_of_places(stack)
     about = {"step": step, "stack": frames}
     if not node:
-        return about  # of a forward pass, or of neither
+        return about  # of a forward pass, or outside of both passes
     about["node"] = node
     inner = [number for number, frame in enumerate(frames) if frame[2] == ENGINE]
     if inner:

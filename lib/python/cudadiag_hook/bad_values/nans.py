@@ -1,4 +1,5 @@
-"""The stream of operators on all threads from the import of PyTorch on, checked for elements that are not finite."""
+"""Checks the results of all operators, on all threads, for elements that are not finite, once PyTorch is
+imported."""
 import sys
 
 from .. import recorder
@@ -15,7 +16,7 @@ listener = NonFinite()
 
 
 def guarded(function, *arguments):
-    """No error of ours reaches the target."""
+    """Runs a function of the hook. Its errors do not reach the target."""
     if not watch.on:
         return
     try:
@@ -30,7 +31,7 @@ def use_tensor(name, tensor):
 
 
 def use_each(name, value, depth=4):
-    """Tensors of containers too, as those of a checkpoint."""
+    """Uses each tensor, also inside containers such as a checkpoint."""
     if is_tensor(value):
         use_tensor(name, value)
     elif depth and isinstance(value, dict):
@@ -42,7 +43,7 @@ def use_each(name, value, depth=4):
 
 
 def before_first(use_name, depth=0):
-    """A function that looks at its first argument before the original gets it."""
+    """Makes a wrapper that reads its first argument before the original function gets it."""
 
     def make(original):
         def replaced(*args, **kwargs):
@@ -83,7 +84,7 @@ def at_exit():
 
 
 def after_fork():
-    """In the child: what its parent has told, and what lies on a GPU, is not its own."""
+    """Runs in the child: the parent's messages, and the data on a GPU, do not belong to the child."""
     watch.candidates.clear()
     watch.pending.clear()
     slots.pages.clear()

@@ -1,7 +1,7 @@
-"""Which operator made the first element that is not finite, and whether the program used it (cudadiag nans).
+"""Finds the operator that made the first element that is not finite, and whether the program used it (cudadiag nans).
 
-Each result is checked, and a bad one keeps its roots: the operators without a bad input that it descends from. A result
-that the program uses names its first root (uses).
+Each result is checked. A bad one keeps its roots: the operators without a bad input from which it descends. If the
+program uses a result, its first root is reported (uses).
 """
 import sys
 
@@ -16,12 +16,12 @@ from ..whole_run.forward_places import places_here
 from .bad_elements import about_root, kept_inputs, chosen
 from .uses import Root, Value, use, use_all, watch
 
-MOST_ROOTS = 4  # of one value, the earliest
+MOST_ROOTS = 4  # per value; the earliest
 ASKS = frozenset(("isnan", "isfinite", "isinf", "nan_to_num", "isclose"))
 
 
 class Call:
-    """An operator with what is needed of it if its result is bad."""
+    """An operator, with the data needed if its result is bad."""
 
     def __init__(self, ordinal, facts, function, args, kwargs, inputs):
         self.ordinal, self.facts, self.function = ordinal, facts, function
@@ -36,7 +36,7 @@ def scalars_are_bad(call):
 
 
 def inputs_of(args, kwargs):
-    """[(tensor, its bad values)]"""
+    """[(tensor, its bad values)]."""
     kinds, writers = tensor_kinds(), watch.writers
     nothing_bad, found = not writers.storages, []
     for value in (*args, *kwargs.values()) if kwargs else args:
@@ -116,7 +116,8 @@ def after_call(call, result, returned):
 
 
 def a_mode_is_on():
-    """Another than the stream, which is off inside an operator: it would see what is asked here."""
+    """Whether a mode other than the stream (off inside an operator) is on. It would see the hook's own
+    calls."""
     core = sys.modules["torch"]._C
     return core._len_torch_dispatch_stack() > 0 or core._len_torch_function_stack() > 0
 
@@ -129,12 +130,12 @@ def compare(call):
     values = values_of(call)
     if values:
         asks = call.facts.looks or (len(call.args) == 2 and call.args[0] is call.args[1])
-        # The answer of a comparison may be what the program ends with.
+        # The program's end may depend on the result of a comparison.
         use_all("asked" if asks else "compared", values, places_from(sys._getframe(3)))
 
 
 def outputs_of(call, result):
-    """(tensor, whether it was an argument)."""
+    """Yields (tensor, whether it was an argument)."""
     facts, kinds = call.facts, tensor_kinds()
     for number in facts.written:
         value = call.args[number] if number < len(call.args) else call.kwargs.get(facts.parameters[number])
@@ -149,7 +150,7 @@ def outputs_of(call, result):
 
 
 def forget(call, result):
-    """Memory that holds no value yet."""
+    """Marks memory that contains no value yet."""
     place = places_here.place()
     for tensor in tensors_in(result, tensor_kinds()):
         watch.writers.write(tensor, None)
@@ -175,7 +176,7 @@ def check(call, tensor, is_written):
         value.call = None
         return watch.writers.write(tensor, value)
     if any(each.check is not None for each in values_of(call)):
-        # Copied from a GPU: whether it was bad there already is known only once the checks before have arrived.
+        # The tensor was copied from a GPU. Whether it was bad there is known only once the earlier checks have arrived.
         settle_all()
     settle_bad(value, tensor)
     watch.writers.write(tensor, value)
@@ -198,7 +199,7 @@ def check_later(call, tensor, is_written, floats):
 
 
 def check_choice(call, each, result):
-    """Of the elements that the operator chose of this argument, as a check that is later."""
+    """A later check of the elements that the operator chose from this argument."""
     floats = as_floats(chosen(call, each, result))
     return None if floats is None else slots.add(floats)
 
@@ -209,7 +210,7 @@ def is_parameter(tensor):
 
 
 def settle():
-    """Grades that have arrived, in the order of issue."""
+    """Takes the grades that have arrived, in the order of issue."""
     done = 0
     for value in watch.pending:
         grade = grade_at(value.check)
@@ -233,7 +234,7 @@ def settle():
 
 
 def settle_bad(value, tensor):
-    """Its roots: those of its bad inputs, or its own operator."""
+    """Sets the value's roots: those of its bad inputs, or its own operator."""
     call = value.call
     bad = bad_values(call, tensor)
     if bad:
@@ -242,13 +243,13 @@ def settle_bad(value, tensor):
         value.computed = not call.facts.structural or any(each.computed for each in bad)
     else:
         value.roots = (root_of(call, tensor),)
-        # Data of the program may be marked by NaN: it counts once something is computed with it.
+        # The program may mark its own data with NaN. Such a value counts once something is computed with it.
         value.computed = not call.facts.structural
     value.call = None
 
 
 def bad_values(call, tensor=None):
-    """Of its inputs; of an operator that chooses elements, of those that it chose."""
+    """The bad values of the inputs. For an operator that chooses elements, only of the chosen ones."""
     bad = []
     for each, values in call.inputs:
         values = [value for value in values if value.is_bad()]
@@ -264,7 +265,8 @@ def bad_values(call, tensor=None):
 
 
 def is_bad_now(call, each, tensor):
-    """What was bad of that storage may have been replaced without an operator, or lie beside the tensor."""
+    """Whether the argument is bad now. Its storage may have changed without an operator, or be bad
+    elsewhere."""
     if each.device.type in devices:
         return True
     with Guard():
@@ -276,7 +278,7 @@ def is_bad_now(call, each, tensor):
 
 def root_of(call, tensor):
     role, source = "made", None
-    if call.place is not None:  # on a GPU, where the arguments are gone
+    if call.place is not None:  # on a GPU; the arguments no longer exist
         if call.scalars:
             role = "passed"
         return Root(call.ordinal, role, about_root(call, None, call.place))
@@ -295,7 +297,7 @@ def root_of(call, tensor):
 
 
 def item(call, result):
-    """The program gets a number."""
+    """The program reads a number."""
     if type(result) is not float or (result == result and (reach.worst == 2 or result - result == 0)):
         return
     values, places = values_of(call), places_from(sys._getframe(3))
@@ -309,9 +311,9 @@ def item(call, result):
 
 
 def settle_all():
-    """Waits for the GPU: at the end of the program."""
+    """Waits for the GPU at the end of the program."""
     if watch.pending:
-        with Guard():  # else the slots would be checked themselves
+        with Guard():  # otherwise the slots would be checked themselves
             slots.wait()
             for value in watch.pending:
                 value.check[0].event.synchronize()

@@ -1,5 +1,5 @@
-"""The results of all operators, with the least and the greatest element of each; and, at an operator that is given an
-element outside of its bound, where that element came from (tracing)."""
+"""Keeps the results of all operators, with the least and the greatest element of each. If an operator gets an element
+outside of its bound, finds where that element came from (tracing)."""
 import sys
 
 from .. import recorder
@@ -18,15 +18,15 @@ from ..whole_run.stream import Listener
 from ..whole_run.whole_program import listen, replace, when_torch_is_there
 from .tracing import Bad, origin_of
 
-MOST_ELEMENTS = 1 << 20  # of a result that is looked at
+MOST_ELEMENTS = 1 << 20  # of a result that is read
 MOST_INPUTS = 16
 MOST_RESULTS = 1 << 17  # kept with their inputs
 MOST_WRITERS = 256  # of one storage
 MOST_TOLD = 16
 MOST_FRAMES = 24
-INTEGERS = ("int8", "uint8", "int16", "int32", "int64")  # that PyTorch finds the extremes of
+INTEGERS = ("int8", "uint8", "int16", "int32", "int64")  # for which PyTorch finds the extremes
 
-# These parameters choose elements, and give none to the operator's result.
+# These parameters choose elements, and contribute none to the operator's result.
 CHOOSERS = ("index", "indices", "mask", "condition")
 OVERWRITTEN = ("copy_", "fill_", "zero_", "random_", "uniform_", "normal_")  # without being read
 # Their second results are indices.
@@ -40,7 +40,7 @@ class Result:
 
     def __init__(self, facts, place):
         self.facts, self.place, self.inputs, self.given = facts, place, [], []
-        self.least = self.greatest = None  # not known
+        self.least = self.greatest = None  # None means unknown
         self.is_index, self.batch = False, None
 
     def is_clean(self):
@@ -50,7 +50,7 @@ class Result:
         return self.facts is other.facts and self.place[0] == other.place[0] and self.is_index == other.is_index
 
 
-# Nobody has written there, or somebody who was not seen.
+# No operator wrote there, or a write was not seen.
 UNKNOWN = Result(None, ((),))
 
 
@@ -69,7 +69,7 @@ class Origins(Listener):
         return facts, args, kwargs, guarded(self.inputs_of, facts, args, kwargs) or None
 
     def inputs_of(self, facts, args, kwargs):
-        """([(results in it, least, greatest)] of each tensor whose elements the result can have,)."""
+        """([(results in it, least, greatest)] of each tensor whose elements may be in the result,)."""
         kinds, found = tensor_kinds(), []
         for name, value in (*zip(facts.parameters, args), *kwargs.items()):
             if facts.structural and name in CHOOSERS or (name == "self" and facts.own and facts.name in OVERWRITTEN):
@@ -154,14 +154,14 @@ def tell(message):
 
 
 def argument_named(pairs, name):
-    """"indices[1]" is the second tensor of the list `indices`."""
+    """`name` may be an element of a list: indices[1] is the second tensor of `indices`."""
     name, _, number = name.rstrip("]").partition("[")
     value = dict(pairs).get(name)
     return value[int(number)] if number and type(value) in (list, tuple) else value
 
 
 def element(tensor, index):
-    """The tensor's view of one element."""
+    """A view of one element of the tensor."""
     with Guard():
         return tensor[tuple(index)] if index else tensor
 
@@ -179,7 +179,7 @@ def values_of(tensor):
 
 
 def outputs_of(facts, args, kwargs, result):
-    """(number of the result, tensor)"""
+    """Yields (number of the result, tensor)."""
     for number in facts.written:
         value = args[number] if number < len(args) else kwargs.get(facts.parameters[number])
         for tensor in tensors_in(value, tensor_kinds()):
@@ -192,7 +192,7 @@ def outputs_of(facts, args, kwargs, result):
 
 
 def extremes(tensor):
-    """(None, None): not known."""
+    """(least, greatest) of the tensor; (None, None) if unknown."""
     torch = sys.modules["torch"]
     if tensor.dtype is torch.bool:
         return 0, 1
@@ -218,6 +218,6 @@ def begin():
 
 
 def start(seconds):
-    """`seconds`: that it may take."""
+    """`seconds` limits the time that tracing may take."""
     state.seconds = float(seconds)
     when_torch_is_there(lambda: guarded(begin))

@@ -1,34 +1,34 @@
-"""The way of a bad element back through the operators that carried it, to the one that made it or gave it entry.
+"""Traces a bad element back through the operators that carried it, to the operator that made it, or to its entry.
 
-What is not certain is not told: results that were not looked at, memory that somebody else wrote to, and several
-tensors that have bad elements all end the way.
+Only certain steps are reported. Tracing ends at results that were not read, at memory that others wrote to, and if
+several tensors have bad elements.
 """
 MOST_STEPS = 64  # back
 MOST_TOLD = 5
 
-# They move an element by a little: one that was bad before was not made bad there. What other operators are given, such as
-# a hash before its remainder, may be of another kind than their results.
+# These change an element only slightly: if it was bad before, these did not make it bad. Other operators' arguments may
+# be of another kind than their results, such as a hash before its remainder.
 SHIFTS = ("add", "add_", "sub", "sub_", "abs", "unique", "_unique2", "unique_dim", "minimum", "maximum", "clamp_min",
           "clamp", "clamp_", "amax", "amin", "max", "min", "relu", "relu_")
-# They keep the sign, and nothing else, of what they are given.
+# These keep only the sign of their argument.
 QUOTIENTS = ("div", "div_", "floor_divide", "floor_divide_")
-# They bring any number into a range of their own.
+# These map any number into a range that they define.
 WRAPS = ("remainder", "remainder_", "fmod", "fmod_", "bitwise_and", "bitwise_and_")
-# Their results are elements of their arguments in another type.
+# Their results are elements of their arguments, in another type.
 CONVERSIONS = ("_to_copy", "copy_", "index_put_", "index_put", "scatter", "scatter_")
 BELOW, ABOVE, NOT_A_NUMBER = range(3)
 
 
 class Bad:
-    """An element outside of its bound, and the side on which it lies."""
+    """An element outside of its bound, and the side on which it is."""
 
     def __init__(self, value, bound):
         self.value, self.bound = value, bound
         self.side = NOT_A_NUMBER if value != value else BELOW if value < bound.least else ABOVE
-        self.made_by = None  # the result that has the value first, if nothing on its way changed it
+        self.made_by = None  # the first result with this value, if nothing changed it afterwards
 
     def is_in(self, least, greatest):
-        """Whether there are elements on its side; they may be others than the one that is looked for. None: not known."""
+        """Whether there are elements on its side; they may differ from the traced one. None if unknown."""
         if least is None:
             return None
         if self.side == NOT_A_NUMBER:
@@ -42,19 +42,19 @@ class Bad:
 
 
 class Unknown(Exception):
-    """The way ends where nothing is known for certain."""
+    """Tracing ends: nothing further is certain."""
 
 
 def only(results):
-    """One result, or several of one call site, of which the latest is given."""
+    """The only result, or the latest of several results of one call site."""
     if not results or not all(results[-1].same_call_site(each) for each in results):
         raise Unknown
     return results[-1]
 
 
 def inputs_with(result, bad):
-    """(results that hold bad elements, whether such have entered with a tensor of which nothing is known before,
-    whether nothing is known of some input)."""
+    """(results that contain bad elements, whether bad elements have entered with a tensor without known origin, whether
+    some input is unknown)."""
     found, entered, unknown = [], False, result.inputs is None
     for results, least, greatest in result.inputs or ():
         if not results:
@@ -69,7 +69,7 @@ def inputs_with(result, bad):
 
 
 def is_given(result, bad):
-    """Whether the operator has a bad number for an argument."""
+    """Whether an argument of the operator is a bad number."""
     return result.facts.structural and any(bad.is_in(each, each) for each in result.given)
 
 
@@ -83,7 +83,8 @@ def leads_on(result, bad):
 
 
 def carried_unchanged(result, bad):
-    """Elsewhere than in what shifts elements: by an operator that left this one as it was, as a mask does."""
+    """Whether the operator kept this element unchanged, as a mask does. Does not handle operators that shift
+    elements."""
     if not result.facts.pointwise or result.facts.name in WRAPS:
         return False
     ranges = [(least, greatest) for results, least, greatest in result.inputs or () if not results] + \
@@ -94,12 +95,12 @@ def carried_unchanged(result, bad):
 class Way:
     def __init__(self, bad):
         self.bad = bad
-        self.steps = []  # results that hold the element, the latest first
+        self.steps = []  # results that contain the element, latest first
         self.role, self.certain = "made", True
         self.is_value_known = True
 
     def follow(self, result):
-        """The result before it that holds the element; None: it was made here, or entered."""
+        """Returns the previous result that contains the element, or None if it was made here or entered here."""
         bad, facts = self.bad, result.facts
         self.steps.append(result)
         if facts.enters or facts.lifts:
@@ -120,7 +121,7 @@ class Way:
         elif entered:
             self.role, self.certain = "copied", False
         elif facts.structural and facts.name not in CONVERSIONS:
-            raise Unknown  # it makes no values: somebody else wrote into what it was given
+            raise Unknown  # it makes no values, so other code wrote to its arguments
         return None
 
     def make(self, result, had_bad, unknown):
@@ -129,8 +130,8 @@ class Way:
 
 
 def origin_of(writers, element, bad):
-    """([(result, role)], certain): the origin, then what carried the element; ([], False): it is not known. `element`: a
-    tensor of that one alone."""
+    """([(result, role)], certain): the origin, then what carried the element. Returns ([], False) if unknown. `element`
+    is a tensor of that element alone."""
     way = Way(bad)
     try:
         results = writers.values_in(element)

@@ -1,5 +1,5 @@
-"""Bad values and what the program does with them: what is used in a way that lasts is found, other uses are candidates
-until the program asks whether they are finite."""
+"""What the program does with bad values. A lasting use is reported as found. Other uses are candidates, unless the
+program later asks whether the value is finite."""
 import sys
 
 from .. import recorder
@@ -11,15 +11,15 @@ from ..tensor_data.tensors import is_tensor
 from ..whole_run.forward_places import places_here
 
 MOST_CANDIDATES = 16
-RECENT = 64  # operators: an exception that comes later has other reasons
+RECENT = 64  # operators; a later exception has other reasons
 
 
 class Root:
-    """An operator without a bad input, that had a bad result."""
+    """An operator with a bad result, but without a bad input."""
 
     def __init__(self, ordinal, role, about):
         self.ordinal, self.role, self.about = ordinal, role, about
-        self.asked = False  # by the program, whether it is finite
+        self.asked = False  # whether the program asked if it is finite
         self.told = False
 
     def is_meant(self):
@@ -27,19 +27,19 @@ class Root:
 
 
 class Value:
-    """A result. `grade` is None until the GPU has come to it; the rest holds of bad ones."""
+    """A result. `grade` is None until the GPU has computed it. The other fields are valid only for bad values."""
 
     def __init__(self, call, grade, check=None):
         self.call, self.grade, self.check = call, grade, check
         self.roots, self.computed = (), False
-        self.source = None  # of infinite elements, where NaN alone is bad: (operator, place) that made them
-        self.uses = []  # (use, stack, ordinal of the operator), until the grade is known
+        self.source = None  # of infinite elements, if only NaN is bad: (operator, place) that made them
+        self.uses = []  # (use, stack, ordinal of the operator), kept until the grade is known
 
     def is_clean(self):
         return self.grade == CLEAN
 
     def settle_source(self):
-        """Of infinite elements: where the first of them came from."""
+        """For infinite elements: finds where the first of them came from."""
         sources = [value.source for _, values in self.call.inputs for value in values if value.source is not None]
         self.source = sources[0] if sources else (self.call.facts.full_name(), self.call.place or places_here.place())
 
@@ -48,27 +48,28 @@ class Value:
 
 
 class Watch:
-    """Of the process."""
+    """The state of the process."""
 
     def __init__(self):
         self.writers, self.uninitialised = Writers(), Writers()
         self.ordinal = 0
         self.on = True
-        self.pending = []  # values on a GPU whose grade is not known, in the order of issue
-        self.history = 1 << 16  # of these
+        self.pending = []  # values on a GPU whose grade is unknown, in the order of issue
+        self.history = 1 << 16  # limit of `pending`
         self.candidates = []  # (root, message)
         self.parameters = {}  # addresses of storages
         self.leaves = {}  # by id(): weak references to the tensors
-        self.latest_item = None  # roots of the latest number that the program got
+        self.latest_item = None  # roots of the latest number that the program read
         self.last_asked = self.last_compared = None  # (root, ordinal of the operator, stack)
-        self.waits = False  # checks on a GPU at once
+        self.waits = False  # whether to check results on a GPU at once
 
 
 watch = Watch()
 
 
 def use_all(name, values, places):
-    """Of values that may be bad. "asked": whether they are finite; what the program does then is its own matter."""
+    """Notes a use of values that may be bad. "asked": the program asked if they are finite, and handles that
+    itself."""
     for value in values:
         if value.grade is None:
             value.uses.append((name, places, watch.ordinal))
@@ -77,7 +78,7 @@ def use_all(name, values, places):
 
 
 def use(name, value, places, ordinal):
-    """What is used in a way that lasts is found; else it is a candidate until the program asks for it."""
+    """A lasting use is reported as found. Any other use is a candidate, unless the program later asks for the value."""
     if not watch.on or not value.roots:
         return
     root = value.roots[0]
@@ -116,7 +117,7 @@ def deliver(root, state, used, places):
 
 
 def finish(error):
-    """At the end of the program, when all grades are known; `error`: the exception that ended it."""
+    """Runs at the end of the program, when all grades are known. `error` is the exception that ended it."""
     if not watch.on:
         return
     for reference in list(watch.leaves.values()):
@@ -127,7 +128,7 @@ def finish(error):
 
 
 def finish_failed(error):
-    """What the program asked for last, or compared, may be what ended it."""
+    """The program's last query or comparison of a value may have ended it."""
     for last in (watch.last_asked, watch.last_compared):
         if last is None or watch.ordinal - last[1] > RECENT:
             continue
@@ -139,5 +140,5 @@ def finish_failed(error):
         if any(code in codes for code, _ in places):
             return deliver(root, "found", "exception", places)
         if last is watch.last_asked:
-            # The launcher knows the status that the program ends with.
+            # The launcher has the exit status of the program.
             deliver(root, "asked last", "exception", places)

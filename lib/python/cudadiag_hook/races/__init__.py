@@ -1,1 +1,1 @@
-"""Operators on the same bytes in no order."""
+"""Operators that use the same bytes, without an order between them."""

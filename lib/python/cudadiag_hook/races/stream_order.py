@@ -1,14 +1,14 @@
-"""What is ordered before what, among the streams of PyTorch and the host: vector clocks, from its own reports of events
-and of waits."""
+"""The order among PyTorch's streams and the host: vector clocks, updated from PyTorch's own reports of events and
+waits."""
 
 HOST = -1  # the number of the host among streams
 
 
 class Order:
     def __init__(self):
-        self.clocks = {HOST: {}}  # by stream: what it comes after, {stream: number of its operation}
+        self.clocks = {HOST: {}}  # by stream: what precedes it, {stream: number of its operation}
         self.events = {}
-        self.waited = set()  # (stream, another one that it has ever waited for)
+        self.waited = set()  # (stream, another one for which it has ever waited)
 
     def clock(self, stream):
         clock = self.clocks.get(stream)
@@ -17,15 +17,15 @@ class Order:
         return clock
 
     def issue(self, stream):
-        """The number of an operation that is issued there now."""
+        """Returns the number of an operation that is issued there now."""
         clock = self.clock(stream)
         if stream != HOST:
-            merge(clock, self.clocks[HOST])  # the host has come so far
+            merge(clock, self.clocks[HOST])  # everything on the host so far precedes it
         number = clock[stream] = clock.get(stream, 0) + 1
         return number
 
     def comes_after(self, stream, other, number):
-        """Whether the stream's latest operation comes after that operation of another."""
+        """Whether the stream's latest operation comes after that operation of another stream."""
         return self.clock(stream).get(other, 0) >= number
 
     def record(self, event, stream):

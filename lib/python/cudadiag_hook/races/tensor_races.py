@@ -1,5 +1,5 @@
-"""Operators that use the same bytes on streams that nothing orders. What orders them is what PyTorch itself reports of
-its events and of waits; other libraries' work is not seen."""
+"""Operators that use the same bytes on streams without an order between them. The order comes from PyTorch's own
+reports of events and waits; work of other libraries is not seen."""
 import sys
 
 from .. import recorder
@@ -19,15 +19,15 @@ from ..whole_run.stream import Listener
 from ..whole_run.whole_program import listen, replace, when_torch_is_there
 from .stream_order import HOST, Order
 
-MOST_ACCESSES = 48  # of one storage
-MOST_RACES = 64  # pairs of lines that are told
+MOST_ACCESSES = 48  # per storage
+MOST_RACES = 64  # pairs of lines that are reported
 MOST_FRAMES = 24
 MOST_LINES = 4096  # whose variables are known
 MOST_STORAGES = 1 << 16
 
 
 class Access:
-    """Of bytes, by one operator."""
+    """One operator's access to bytes."""
 
     __slots__ = ("stream", "number", "written", "pieces", "facts", "parameter", "shape", "strides", "dtype", "device", "name",
                  "place")
@@ -53,8 +53,8 @@ class Where:
         self.variables = None
 
     def name_of(self, tensor, facts, parameter):
-        """(name, whether it is a view of the variable of that name); None: the user's line names none. What a line calls a
-        tensor is looked up once."""
+        """(name, whether it is a view of the variable with that name). None if the user's line does not name the
+        tensor. Each line's name for a tensor is looked up once."""
         if self.frame is None:
             return None
         key = (id(self.frame.f_code), self.frame.f_lasti, facts, parameter)
@@ -76,7 +76,7 @@ class Where:
 
 
 class Storage:
-    """The latest accesses to its memory, and the streams until whose end the allocator keeps that."""
+    """The latest accesses to its memory, and the streams until whose end the allocator keeps the memory."""
 
     def __init__(self, storage):
         self.key = storage._cdata
@@ -89,7 +89,7 @@ class TensorRaces(Listener):
         self.order = Order()
         self.storages = {}  # by address
         self.told = set()
-        self.own = False  # calls into CUDA are our own
+        self.own = False  # whether CUDA calls are the hook's own
         self.several = False  # there may be more than one stream
         self.operators = 0
 
@@ -103,15 +103,15 @@ class TensorRaces(Listener):
         return tensor.device.type == "cpu" and tensor.is_pinned()
 
     def is_reused(self, tensor):
-        """PyTorch's allocator gives memory of a GPU out again on the stream that it was for, and waits for no other one
-        that it was not told of."""
+        """PyTorch's allocator reuses GPU memory on the stream for which it was allocated. It waits for no other stream,
+        unless told to."""
         return tensor.device.type == "cuda"
 
     def before(self, function, args, kwargs):
         if not state.on:
             return None
         facts = facts_of(function)
-        if facts.name == "record_stream":  # its schema says that it writes: it touches no memory
+        if facts.name == "record_stream":  # its schema says that it writes, but it touches no memory
             guarded(self.keep_for, args)
             return None
         if facts.is_view or facts.uninitialised:
@@ -120,7 +120,7 @@ class TensorRaces(Listener):
         return (facts, args, kwargs, uses) if type(uses) is tuple else None
 
     def uses_of(self, facts, args, kwargs):
-        """(stream, its number there, where it is called); None: it is only recorded into a graph."""
+        """(stream, its number there, where it is called); None if it is only recorded into a graph."""
         places_here.note_forward()
         with Guard():
             self.own = True
@@ -164,7 +164,7 @@ class TensorRaces(Listener):
             found = [each for each in found if not same_operator(each[0], first)]
 
     def use(self, facts, use, stream, number, where):
-        """[(earlier access, this one, what they share)] of those that nothing orders. Memory of the host counts as far as streams have used it."""
+        """[(earlier access, this one, what they share)] without an order. Host memory counts if streams used it."""
         if not has_storage(use.tensor) or not use.pieces:
             return []
         on_host = self.stream_of(use.tensor) == HOST
@@ -218,7 +218,7 @@ class TensorRaces(Listener):
 
 
 def handle_of(stream):
-    """CUDA's own. An operator is given the base class of streams, which does not know it."""
+    """CUDA's own handle. An operator gets an object of the streams' base class, which lacks the handle."""
     if not hasattr(stream, "cuda_stream"):
         stream = sys.modules["torch"].cuda.Stream(stream_id=stream.stream_id, device_index=stream.device_index,
                                                   device_type=stream.device_type)
@@ -243,7 +243,7 @@ def about(access):
 
 
 def keep(accesses, access):
-    """In the place of those of its stream that it replaces: what comes after it comes after them."""
+    """Adds the access. It replaces those of its stream that it covers: whatever comes after it comes after them."""
     for number, other in enumerate(accesses):
         same = other.stream == access.stream and (access.written or not other.written) and \
             same_pieces(other.pieces, access.pieces)
@@ -296,7 +296,7 @@ listener = TensorRaces()
 
 
 def follow_order(trace, order):
-    """`trace`: torch.cuda._gpu_trace."""
+    """`trace` is torch.cuda._gpu_trace."""
 
     def unless_own(function):
         def called(*arguments):

@@ -1,1 +1,1 @@
-"""Lines that a rerun watches: what their operators are given, and what goes with it."""
+"""Lines that a rerun watches: the arguments of their operators, and related data."""

@@ -1,4 +1,4 @@
-"""Which memory the operators of a line use, where operations of that line race: names, shapes and addresses, no values."""
+"""The memory that the operators of a line use, if operations of the line race: names, shapes, addresses, no values."""
 import sys
 
 from .. import recorder
@@ -7,14 +7,14 @@ from ..tensor_data.arguments import array, named_arguments, named_variable
 from ..tensor_data.tensors import Guard, describe, devices, each_tensor, is_tensor, torch_module
 from .visits import Place, visits
 
-FULLY_TOLD = 64  # calls of an operator at a line; from then on those with tensors that were not told of there
-MOST_TOLD, MOST_MESSAGES = 8 << 20, 8000  # bytes; the reader takes no more than these
+FULLY_TOLD = 64  # calls of an operator at a line; later ones are reported only for tensors not reported there before
+MOST_TOLD, MOST_MESSAGES = 8 << 20, 8000  # bytes; the reader's limit
 MOST_TENSORS = 48
-WHOLE = ("aten::copy_", "aten::fill_", "aten::zero_")  # use every element, and PyTorch does not say so
+WHOLE = ("aten::copy_", "aten::fill_", "aten::zero_")  # use every element, but PyTorch does not tag them
 
 
 class Accesses:
-    """Of the process."""
+    """The state of the process."""
 
     def __init__(self):
         self.calls, self.known, self.schemas = {}, set(), {}
@@ -44,7 +44,7 @@ def tell_access(message):
 
 
 def stop_telling():
-    """What is not told of any more may have used the same memory as what was."""
+    """Accesses that are no longer reported may have used the same memory as reported ones."""
     if not accesses.stopped:
         accesses.stopped = True
         recorder.deliver('{"kind":"untold","arguments":[]}')
@@ -52,7 +52,7 @@ def stop_telling():
 
 
 def span(tensor):
-    """Bytes from its first element to the end of its last."""
+    """The bytes from the tensor's first element to the end of its last."""
     if not tensor.numel():
         return 0
     return (1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride()))) * tensor.element_size()
@@ -75,7 +75,7 @@ def tensor_access(name, tensor, place, written):
 
 
 def named_whole(tensor, variables):
-    """The variable that the tensor is a view of: the one with the least memory around it."""
+    """The variable of which the tensor is a view: the one with the smallest memory around it."""
     strided = sys.modules["torch"].strided
     if tensor.layout is not strided or not tensor.numel():
         return None
@@ -100,7 +100,7 @@ def argument_accesses(schema, args, kwargs, place):
 
 
 def result_accesses(schema, result, place):
-    """Of new tensors: those that the schema ties to an argument are that."""
+    """Of new tensors only: results that the schema ties to an argument are that argument."""
     results = [result] if len(schema.returns) == 1 else result
     found = []
     for number, (declared, value) in enumerate(zip(schema.returns, results or ())):
@@ -112,7 +112,7 @@ def result_accesses(schema, result, place):
 
 
 def uses_all(function):
-    """Every element of its tensors, as PyTorch's own tags say."""
+    """Whether it uses every element of its tensors, according to PyTorch's own tags."""
     tags = [str(tag).rpartition(".")[2] for tag in function.tags]
     return function._schema.name in WHOLE or "pointwise" in tags or "reduction" in tags
 
@@ -131,7 +131,7 @@ def tell_call(kind, place, function, tensors):
 
 
 def before_access(place, function, args, kwargs):
-    """True: the operations that follow are the operator's."""
+    """Returns True if the operations that follow belong to the operator."""
     with Guard():
         tensors = argument_accesses(function._schema, args, kwargs, place)
     news = is_news(place.suspect, facts_of(function)[0], tensors)
@@ -151,7 +151,7 @@ def after_access(function, result):
 
 
 def arrive_racing(place):
-    """What the line's variables are: kernels that are no operator's have them as arguments."""
+    """Reports the line's variables: kernels that are not operators use them as arguments."""
     if torch_module() is not None:
         with Guard():
             tensors = variable_accesses(place)

@@ -1,5 +1,5 @@
-"""The failing call itself, for a script that makes it again: its arguments, kept on the host before it is issued and
-written once it has failed. One call is kept for each thread, and one is written for the process."""
+"""The failing call itself, for a script that repeats it. Its arguments are copied to the host before it is issued, and
+written once it has failed. One call is kept per thread, and one is written per process."""
 import posix
 import sys
 
@@ -10,7 +10,7 @@ from .visits import visits
 
 
 class Inputs:
-    limit = 0  # bytes of one call's tensors; 0: nothing is kept
+    limit = 0  # size limit of one call's tensors; 0 keeps nothing
     written = False
 
 
@@ -18,11 +18,11 @@ inputs = Inputs()
 SAFETENSORS = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64",
                "int32": "I32", "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL", "float8_e4m3fn": "F8_E4M3",
                "float8_e5m2": "F8_E5M2"}
-ALIGNED = 512  # what PyTorch's allocator gives; where a tensor begins within that is kept
+ALIGNED = 512  # the alignment of PyTorch's allocator; a tensor's offset within it is preserved
 
 
 class Call:
-    """What the script needs of a call, as JSON, and its tensors on the host."""
+    """The data that the script needs of a call, as JSON, and the call's tensors on the host."""
 
     def __init__(self, function):
         self.operator, self.overload = function._schema.name, function._schema.overload_name
@@ -77,7 +77,7 @@ class Call:
         return flat.clone() if flat.device.type == "cpu" else flat.cpu()
 
     def share(self, tensor, about):
-        """Tensors of one memory come back as several."""
+        """Records tensors that share memory: they are restored separately."""
         first, last = tensor.data_ptr(), tensor.data_ptr() + about["elements"] * tensor.element_size()
         for number, (other, theirs, _) in enumerate(self.kept):
             begin = other.data_ptr()
@@ -95,12 +95,12 @@ def keep_call(function, args, kwargs):
     call = Call(function)
     call.args = [call.encode(each) for each in args]
     call.kwargs = [[name, call.encode(value)] for name, value in kwargs.items()]
-    call.kept = [(None, about, host) for _, about, host in call.kept]  # the tensors are the program's
+    call.kept = [(None, about, host) for _, about, host in call.kept]  # the tensors belong to the program
     visits.call = call
 
 
 def write_if_failed():
-    """After the call: nothing of ours may touch the device any more."""
+    """Runs after the call: from now on, the hook must not touch the device."""
     call, visits.call = getattr(visits, "call", None), None
     if call is None or inputs.written or not recorder.failed():
         return

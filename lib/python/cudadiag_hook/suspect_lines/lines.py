@@ -1,4 +1,4 @@
-"""When a thread comes to a suspect line, and when it leaves it."""
+"""Detects when a thread reaches a suspect line, and when it leaves it."""
 import sys
 
 from .. import recorder
@@ -23,8 +23,8 @@ class Suspect:
         self.racing = fields[2] in ("accesses", "arrays")
         self.function, self.file = fields[3], fields[4]
         self.watched = fields[2] == "watch"
-        self.paths = None  # not looked for yet
-        self.visits = 0  # of a watched line, however many names it is watched by
+        self.paths = None  # not searched yet
+        self.visits = 0  # of a watched line, even if several names are watched there
 
     def is_in(self, code):
         if self.watched:
@@ -41,7 +41,7 @@ class Suspect:
             if is_from_handler(error):
                 raise
             self.paths, is_with = [], False
-        # Its end would take our mode off the stack instead of its own.
+        # The end of the `with` would remove the hook's mode from the stack instead of its own.
         self.operators = self.operators and not is_with
 
 
@@ -66,7 +66,7 @@ class Watched:
         self.suspects = []
         self.first_lines = frozenset()  # of their code objects
         self.lines = frozenset()
-        self.watched_files = ()  # how they end
+        self.watched_files = ()  # the ends of their paths
 
     def add(self, suspects):
         self.suspects += suspects
@@ -79,7 +79,7 @@ watched = Watched()
 
 
 def suspects_of(code):
-    # Nearly all code ends here. Code objects are no keys: their hash is that of all they consist of.
+    # Nearly all code returns here. Code objects are not used as keys: hashing one hashes all its contents.
     if code.co_firstlineno not in watched.first_lines and not code.co_filename.endswith(watched.watched_files):
         return ()
     return [each for each in watched.suspects if each.is_in(code)]
@@ -113,7 +113,7 @@ def tell_variables(suspect, variables):
 
 def arrive_watched(suspect, frame):
     if suspect.paths is None:
-        suspect.file = frame.f_code.co_filename  # only its end was known
+        suspect.file = frame.f_code.co_filename  # only its end was known before
         suspect.find_paths()
     for each in suspects_of(frame.f_code):
         if each.watched and each.line == suspect.line:
@@ -125,7 +125,7 @@ def arrive_watched(suspect, frame):
             about = variable_arguments(small, not is_capturing() and not recorder.failed())
     else:
         about = variable_arguments(small, False)
-    # The first one also without values: else nobody could tell the line from one that is never reached.
+    # The first visit is reported even without values. Otherwise the line would look like one that is never reached.
     if about or suspect.visits == 1:
         recorder.deliver_watched(to_json({"kind": "watched", "line": suspect.line, "file": frame.f_code.co_filename,
                                  "visit": suspect.visits, "milliseconds": int(state.spent * 1000), "arguments": about,
@@ -133,7 +133,7 @@ def arrive_watched(suspect, frame):
 
 
 def is_index_like(value):
-    """What chooses a place: numbers, and small tensors of them."""
+    """Whether the value can choose a place: a number, or a small tensor of numbers."""
     if type(value) in (int, bool):
         return True
     return is_tensor(value) and value.numel() <= FEW_ELEMENTS and not value.dtype.is_floating_point and \
@@ -141,14 +141,14 @@ def is_index_like(value):
 
 
 def leave(frame):
-    """The frame stands at none of its suspect lines any more."""
+    """The frame is no longer at any of its suspect lines."""
     here.places = visits.places = [place for place in visits.places if place.frame is not frame]
     if not visits.places:
         pop_mode()
 
 
 def forget_ended():
-    """Places whose frames have ended without being noticed."""
+    """Forgets places whose frames have ended unnoticed."""
     running, frame = set(), sys._getframe(1)
     while frame is not None:
         running.add(frame)
@@ -222,7 +222,7 @@ def monitor():
         while frame is not None:
             watch(frame.f_code)
             frame = frame.f_back
-    # PY_START and PY_RESUME come once for each code object, as they are switched off there.
+    # PY_START and PY_RESUME come only once per code object, since the hook then disables them there.
     monitoring.set_events(state.tool, events.PY_START | events.PY_RESUME | events.PY_UNWIND)
 
 

@@ -1,5 +1,5 @@
-"""The memory that PyTorch's allocator holds when it finds none: its own snapshot, with the stacks that it keeps from the
-start of this run on. Taken before the exception is raised, on the thread that wanted memory."""
+"""The memory that PyTorch's allocator holds when a request fails: its own snapshot, with the stacks that it has kept
+since this run began. Taken before the exception is raised, on the requesting thread."""
 import sys
 
 from .. import recorder
@@ -24,7 +24,7 @@ def trace_memory():
     cuda = sys.modules.get("torch.cuda")
     if cuda is None:
         return recorder.note("PyTorch's allocator was not asked: it came after CUDA")
-    # At once, or when PyTorch has initialised CUDA.
+    # Runs now, or once PyTorch has initialised CUDA.
     cuda._lazy_call(lambda: guarded(begin_history) and None)
 
 
@@ -35,7 +35,7 @@ def begin_history():
 
 
 def out_of_memory(device, asked, *_):
-    """Called by PyTorch."""
+    """PyTorch calls this."""
     guarded(tell_memory, device, asked)
 
 
@@ -74,7 +74,7 @@ def summary(snapshot, device):
 
 
 def exceptions_at_hand():
-    """What is being handled on this thread, with what it came from; and what an interactive session keeps."""
+    """The exceptions being handled on this thread, with their causes, and the last one of an interactive session."""
     todo = [sys.exc_info()[1], getattr(sys, "last_exc", None), getattr(sys, "last_value", None)]
     found = []
     while todo:
@@ -86,7 +86,7 @@ def exceptions_at_hand():
 
 
 def kept_by_exceptions():
-    """Tensors in frames that have ended, and that a traceback keeps all the same."""
+    """Tensors in ended frames that a traceback keeps alive."""
     running, frame = set(), sys._getframe()
     while frame is not None:
         running.add(frame)

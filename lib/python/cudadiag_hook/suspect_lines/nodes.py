@@ -1,5 +1,5 @@
-"""Where the nodes were made that a backward pass runs. While its anomaly mode is on, PyTorch keeps with each node the
-stack of its making; each node that is looked for tells it on the thread that runs it, before it runs."""
+"""Where the nodes were made that a backward pass runs. In its anomaly mode, PyTorch keeps the stack with which each
+node was made. Each wanted node reports that stack on the thread that runs it, before it runs."""
 import sys
 
 from .. import recorder
@@ -10,13 +10,13 @@ from ..tensor_data.tensors import Guard
 
 MOST_NODES = 1 << 16
 MOST_PARENTS = 4
-SECONDS_A_NODE = 1e-4  # what keeping a stack costs, about
+SECONDS_A_NODE = 1e-4  # the approximate cost of keeping a stack
 
 
 class Nodes:
     def __init__(self):
-        self.names = frozenset()  # of the nodes that are looked for; "*": all
-        self.kept = False  # anomaly mode was switched on by us
+        self.names = frozenset()  # of the wanted nodes; "*": all
+        self.kept = False  # whether the hook switched anomaly mode on
         self.counted = 0  # nodes of this thread whose cost is in the budget
 
 
@@ -34,7 +34,8 @@ def is_looked_for(node):
 
 
 def frames_of(lines):
-    """[file, line, function] of what traceback.format_list gave, innermost first, up to the call that runs a graph."""
+    """[file, line, function] from traceback.format_list's text, innermost first, up to the call that runs a
+    graph."""
     frames = []
     for text in reversed(lines):
         file, found, rest = text.partition("\n")[0].rpartition('", line ')
@@ -50,7 +51,7 @@ def frames_of(lines):
 
 
 def stacks_of(node):
-    """Of the node, of the one in whose run it was made, and so on; [] where PyTorch kept none."""
+    """Stacks of the node, of the node that ran when it was made, and so on; [] if PyTorch kept none."""
     stacks = []
     while node is not None and len(stacks) < MOST_PARENTS:
         kept = node.metadata
@@ -62,8 +63,8 @@ def stacks_of(node):
 
 
 def announce(node):
-    """Handles of the hooks that tell of it; none where nothing is known. None behind the node: the engine runs a node
-    that has one from another place, and the operation would not be known again by its stack."""
+    """Handles of the hooks that report the node; none if nothing is known. There is no hook after the node: the engine
+    runs such a node from another place, and the stack would no longer identify the operation."""
     stacks = stacks_of(node)
     if not stacks:
         return []
@@ -91,7 +92,7 @@ def announce_all(outputs):
 
 
 def keep_stacks():
-    """From here on, or no longer."""
+    """Keeps stacks from here on, or no longer."""
     torch = sys.modules["torch"]
     wanted = state.on and recorder.near()
     if wanted and not torch.is_anomaly_enabled():

@@ -1,4 +1,4 @@
-"""The operators of a suspect line, delivered before they are issued: the stream is on for the length of the line."""
+"""Delivers the operators of a suspect line before they are issued. The stream is on while the line runs."""
 from .. import recorder
 from ..budget import guarded, tell
 from ..tensor_data.arguments import named_arguments, operator_arguments, touches_device
@@ -31,10 +31,10 @@ listener = SuspectLines()
 
 
 def before_operator(function, args, kwargs):
-    """True if it was told of: the operations that follow are the operator's."""
+    """Returns True if the operator was reported: the operations that follow belong to it."""
     if not visits.places and not here.places:
         return False
-    place = (visits.places or here.places)[-1]  # a worker of autograd has none of its own
+    place = (visits.places or here.places)[-1]  # an autograd worker has none of its own
     if getattr(function, "is_view", False):
         return False
     if place.suspect.racing:
@@ -43,8 +43,8 @@ def before_operator(function, args, kwargs):
     pairs = named_arguments(schema, args, kwargs)
     arguments = []
     visits.call = None
-    # Operators that only make tensors, or work on the host, are delivered too: otherwise their operations would be
-    # attributed to the operator before.
+    # Operators that only make tensors, or work on the host, are delivered too. Otherwise their operations would be
+    # attributed to the previous operator.
     if touches_device(pairs):
         with Guard():
             arguments = operator_arguments(schema.name, pairs, place.variables + place.hidden, not is_capturing())
@@ -54,7 +54,7 @@ def before_operator(function, args, kwargs):
 
 
 def takes_another_way(place):
-    """Of ctc_loss: where any mode is on, it refuses lengths on the host, for which it asks otherwise."""
+    """Whether the line uses ctc_loss: with any mode on, it refuses lengths on the host, which it requires otherwise."""
     if any(path[-1] in ("ctc_loss", ("attribute", "ctc_loss")) for path in place.suspect.paths):
         return True
     module = getattr(getattr(torch_module(), "nn", None), "CTCLoss", None)

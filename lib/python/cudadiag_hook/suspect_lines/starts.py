@@ -1,5 +1,5 @@
-"""Where a thread was started, or a pool of threads given what one of them does now: for threads that run no line of the
-user's. Kept as text, beside the thread or the work, for as long as that lives."""
+"""Where a thread was started, or where a thread pool got its present work: for threads that run no line of the user.
+Kept as text, next to the thread or the work, as long as that exists."""
 import _weakref
 import sys
 
@@ -8,7 +8,7 @@ from ..budget import guarded, tell
 from ..stacks import frames_from
 from .visits import visits
 
-MOST_STARTS = 4  # of one that leads on to another
+MOST_STARTS = 4  # stacks per start, following the chain of starts
 MOST_KEPT = 4096
 
 
@@ -16,7 +16,7 @@ class Starts:
     def __init__(self):
         self.wanted = False
         self.kept = {}  # by the id() of the thread or of the work
-        self.carriers = []  # code whose frame has one of these as `self`
+        self.carriers = []  # code whose frame has a thread or work as `self`
 
 
 starts = Starts()
@@ -25,12 +25,12 @@ starts = Starts()
 class Start:
     def __init__(self, begun, stacks, pool):
         key = id(begun)
-        self.reference = _weakref.ref(begun, lambda _: starts.kept.pop(key, None))  # before another has its id()
+        self.reference = _weakref.ref(begun, lambda _: starts.kept.pop(key, None))  # before the id() is reused
         self.stacks, self.pool = stacks, pool
 
 
 def start_behind(frame):
-    """That of the thread, or of a pool's work, that runs there; None: it is not known."""
+    """The start of the thread or the pool's work that runs in this frame; None if unknown."""
     while frame is not None:
         if any(frame.f_code is code for code in starts.carriers):
             start = starts.kept.get(id(frame.f_locals.get("self")))
@@ -76,7 +76,7 @@ def look_for_starts():
 
 
 def look_for_pools():
-    """They may be imported late: what a pool is given first starts its first thread, too."""
+    """Looks again, since pools may be imported late. A pool's first work also starts its first thread."""
     work = getattr(sys.modules.get("concurrent.futures.thread"), "_WorkItem", None)
     if not hasattr(work, "__weakref__") or any(work.run.__code__ is code for code in starts.carriers):
         return

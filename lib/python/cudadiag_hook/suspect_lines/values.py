@@ -1,4 +1,4 @@
-"""What CUDADIAG_VALUES asks for (lib/wire/rerun/values.h)."""
+"""Reads what CUDADIAG_VALUES requests (lib/wire/rerun/values.h)."""
 from .. import recorder
 from ..budget import state, swallow
 from .accesses import stop_telling
@@ -10,7 +10,7 @@ from .starts import look_for_starts, starts
 
 
 def read(text):
-    """The suspects; everything else goes to the module that it concerns."""
+    """Returns the suspects. Passes everything else to the module that needs it."""
     suspects = []
     for number, line in enumerate(text.split("\n")):
         fields = line.split("\t")
@@ -42,7 +42,7 @@ def begin():
 
 
 def start():
-    """Not on the budget."""
+    """Does not count against the budget."""
     if not recorder.lines:
         return
     try:

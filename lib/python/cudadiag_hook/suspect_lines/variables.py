@@ -1,4 +1,4 @@
-"""The variables that a source line names, found without running any code of the target: plain names, attributes from
+"""Finds the variables that a source line names, without running any code of the target: plain names, attributes from
 instances' own dictionaries, constant subscripts of plain containers."""
 import _ast
 import posix
@@ -21,13 +21,13 @@ def source_of(file):
 
 
 def without_escapes(source):
-    """Without the escape sequences in its strings: of those that are none, the program has been warned already."""
+    """Removes the escape sequences from its strings. Python has already warned the program of invalid ones."""
     marks = "\\", "_", "\r\n{}", "N{", "}"
     backslash, blank, ends, named, end = marks if type(source) is str else (each.encode() for each in marks)
     parts = source.split(backslash)
     kept, escaped = parts[:1], False
     for part in parts[1:]:
-        if escaped:  # by the backslash in front of this one
+        if escaped:  # by the backslash before this one
             escaped = False
         elif part[:1] and part[:1] in ends:
             kept.append(backslash if part[:1] in ends[:2] else blank)
@@ -48,7 +48,7 @@ def children(node):
 
 
 def header(statement):
-    """What belongs to the statement's own line: not the statements inside it."""
+    """The parts on the statement's own line, without the statements inside it."""
     for each in children(statement):
         if not isinstance(each, (_ast.stmt, getattr(_ast, "ExceptHandler"))):
             yield each
@@ -70,7 +70,7 @@ def statement_at(tree, line):
 
 
 def path_of(node):
-    """["self", ".emb", ".weight"] of a chain of attributes and constant subscripts; None for anything else."""
+    """["self", ".emb", ".weight"] for a chain of attributes and constant subscripts; None for anything else."""
     if isinstance(node, _ast.Name):
         return [node.id]
     before = path_of(node.value) if isinstance(node, (_ast.Attribute, _ast.Subscript)) else None
@@ -85,7 +85,7 @@ def path_of(node):
 
 
 def paths_at(tree, line):
-    """The paths that the statement at the line reads, outermost first; and whether it is a `with` statement."""
+    """The paths that the statement at the line reads, outermost first, and whether it is a `with` statement."""
     statement = statement_at(tree, line)
     if statement is None:
         return [], False
@@ -101,7 +101,7 @@ def paths_at(tree, line):
 
 
 def own_names(value):
-    """The instance's dictionary, past whatever its class makes of attributes."""
+    """The instance's dictionary, without the attribute lookup of its class."""
     try:
         names = object.__getattribute__(value, "__dict__")
     except (AttributeError, TypeError):
@@ -122,7 +122,7 @@ def attribute_of(value, name):
 
 def item_of(value, key):
     if type(value) not in (dict, list, tuple):
-        value = own_names(value).get("data")  # UserDict, and what tokenizers give
+        value = own_names(value).get("data")  # UserDict, and the outputs of tokenizers
     if type(value) is dict:
         return value.get(key)
     in_range = type(value) in (list, tuple) and type(key) is int and -len(value) <= key < len(value)
@@ -144,7 +144,7 @@ def look_up(path, frame_locals, frame_globals):
 
 
 def tensors_of_module(text, value):
-    """The parameters and buffers of a module that the line calls: they have names too."""
+    """The parameters and buffers of a module that the line calls. They have names too."""
     names = own_names(value)
     for registry in ("_parameters", "_buffers"):
         registered = names.get(registry)
@@ -155,7 +155,7 @@ def tensors_of_module(text, value):
 
 
 def variables_at(paths, frame):
-    """[(name, value)] of what the line names; tensors of modules behind them."""
+    """[(name, value)] of what the line names, then of the tensors in modules that it names."""
     frame_locals, found, hidden = frame.f_locals, [], []
     for path in paths:
         text, value = look_up(path, frame_locals, frame.f_globals)
@@ -163,8 +163,8 @@ def variables_at(paths, frame):
             continue
         found.append((text, value))
         hidden.extend(tensors_of_module(text, value))
-    # CPython 3.12 keeps this copy, and so every tensor in it, until the function ends. If somebody else holds it too,
-    # the program has called locals().
+    # CPython 3.12 keeps this copy, and so every tensor in it, until the function ends. If other code holds it too, the
+    # program has called locals().
     copied = sys.version_info[:2] == (3, 12) and frame.f_code.co_flags & 1 and type(frame_locals) is dict
     if copied and sys.getrefcount(frame_locals) == 3:
         frame_locals.clear()

@@ -1,9 +1,9 @@
-"""Where threads stand: the suspect lines that they have come to and not left."""
+"""The suspect lines that threads have reached and not left."""
 import _thread
 
 
 class Place:
-    """A visit to a suspect line: a frame that stands there."""
+    """A visit to a suspect line: a frame that is at that line."""
 
     def __init__(self, suspect, frame, variables, hidden):
         self.suspect, self.frame = suspect, frame
@@ -11,21 +11,21 @@ class Place:
 
 
 class Visits(_thread._local):
-    """Of one thread: the suspect lines that it stands at, innermost last, and the mode that is on for them."""
+    """The state of one thread: the suspect lines that it is at, innermost last, and the mode that is on for them."""
 
     def __init__(self):
         self.places = []
         self.mode = None
         self.call = None  # inputs
-        self.racing = None  # accesses: of the operator that runs
-        self.start = self.start_of = None  # starts: what was told last, and for which line
+        self.racing = None  # accesses: of the running operator
+        self.start = self.start_of = None  # starts: what was reported last, and for which line
 
 
 visits = Visits()
 
 
 class Here:
-    """The place at which some thread stands: for threads that work on its behalf."""
+    """The place of some thread, used by threads that work for it."""
 
     places = []
 

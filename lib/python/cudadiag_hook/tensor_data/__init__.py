@@ -1,1 +1,1 @@
-"""Tensors: their bytes, their elements, and what operators expect of them."""
+"""Tensors: their bytes, their elements, and what operators require of them."""

@@ -1,4 +1,4 @@
-"""The delivered fields of tensors and scalars: members as diagnose::Argument has them."""
+"""The fields delivered for tensors and scalars, named as the members of diagnose::Argument."""
 import sys
 
 from .bounds import bounds_of
@@ -13,7 +13,7 @@ def scalar(name, origin, value):
 
 
 def array(name, origin, value):
-    """An array of another library, without its values: what __cuda_array_interface__ says."""
+    """An array of another library, without its values: the contents of __cuda_array_interface__."""
     if not any("__cuda_array_interface__" in vars(kind) for kind in type(value).__mro__):
         return None
     interface = getattr(value, "__cuda_array_interface__", None)
@@ -33,7 +33,7 @@ def same_memory(a, b):
 
 
 def named_variable(tensor, variables):
-    """The variable that is the tensor, or another shape of the same memory: (name, shape); None: none is."""
+    """The variable that is the tensor, or has the same memory in another shape: (name, shape); else None."""
     for name, value in variables:
         if value is tensor:
             return name, tuple(tensor.shape)
@@ -44,12 +44,12 @@ def named_variable(tensor, variables):
 
 
 def worth_copying(tensor, bound, rule_known):
-    """Where a rule says which argument matters, large others are left alone."""
+    """If a rule says which argument matters, other large arguments are not copied."""
     return bound is not None or not rule_known or tensor.numel() <= FEW_ELEMENTS
 
 
 def tensor_argument(name, tensor, variables, bound, copies):
-    """One tensor of an operator's call. The user's name is taken where there is one."""
+    """One tensor of an operator's call. It has the user's name for it, if there is one."""
     about = {"name": name, "origin": "operator", **describe(tensor)}
     if str(tensor.device).partition(":")[0] not in devices:
         return about
@@ -71,7 +71,7 @@ def tensor_argument(name, tensor, variables, bound, copies):
 
 
 def named_arguments(schema, args, kwargs):
-    """The call's arguments by the names that the operator's schema has for them; [(name, value)]."""
+    """The call's arguments with the names in the operator's schema: [(name, value)]."""
     found = []
     for number, argument in enumerate(schema.arguments):
         if number < len(args):
@@ -84,7 +84,7 @@ def named_arguments(schema, args, kwargs):
 
 
 def operator_arguments(operator, pairs, variables, copies):
-    """`pairs`: named_arguments. Tensors, those of lists, and plain numbers."""
+    """Tensors, tensors in lists, and plain numbers. `pairs` comes from named_arguments."""
     bounds = bounds_of(operator, dict(pairs))
     found = []
 
@@ -103,7 +103,7 @@ def operator_arguments(operator, pairs, variables, copies):
                     add("%s[%d]" % (name, number), each)
         elif type(value) in (int, float, bool):
             found.append(scalar(name, "operator", value))
-    # An argument that breaks a rule leads.
+    # Arguments that break a rule come first.
     return sorted(found, key=lambda about: not about.get("outside"))
 
 

@@ -1,19 +1,19 @@
-"""The assumptions of known operators about their arguments."""
+"""What known operators require of their arguments."""
 from .tensors import first_of, is_tensor
 
 
 class Range:
-    """Numbers from `least` to `most`; `ignored` is allowed besides."""
+    """Numbers from `least` to `most`. `ignored` is allowed too."""
 
     least, ignored = 0, None
 
     def allows(self, least, greatest):
-        """All elements of a tensor with these extremes; None: they are not known."""
+        """Whether it allows all elements of a tensor with these extremes; None if they are unknown."""
         return None if least is None else self.least <= least and greatest <= self.most
 
 
 class Bound(Range):
-    """Integers. `count` entries are indexed."""
+    """Integers that index `count` entries."""
 
     def __init__(self, count, negative=False, ignored=None):
         self.count, self.ignored = count, ignored
@@ -39,7 +39,7 @@ class Unit(Range):
 
 
 class Weights(Range):
-    """Rows of probabilities: no negative, NaN or infinite one, and not all zero."""
+    """Rows of probabilities: none negative, NaN or infinite, and not all zero."""
 
     most = 1.7976931348623157e308
 
@@ -57,7 +57,7 @@ def size_of(arguments, name, dimension):
 
 
 def rows_of(name, indices):
-    """`indices` number the rows of `name`."""
+    """`indices` contains row numbers of `name`."""
     return lambda arguments: {indices: Bound(size_of(arguments, name, 0))}
 
 
@@ -78,7 +78,7 @@ def classes(arguments):
 
 
 def subscripts(arguments):
-    """x[i, None, j]: the i-th index goes into the i-th dimension; a mask takes as many as it has itself."""
+    """x[i, None, j]: the i-th index applies to the i-th dimension. A mask takes as many dimensions as it has."""
     bounds, dimension = {}, 0
     for number, index in enumerate(arguments.get("indices") or ()):
         if not is_tensor(index):
@@ -141,7 +141,7 @@ def rule_for(operator):
 
 
 def bounds_of(operator, arguments):
-    """By name of the argument what is taken for granted of it; `operator` as its schema has it: aten::scatter_."""
+    """The requirements for each argument, by name. `operator` is the name in its schema: aten::scatter_."""
     rule = rule_for(operator)
     if rule is None:
         return {}

@@ -1,4 +1,4 @@
-"""How far a tensor's elements are from finite: asked at once on the host, by slots on a GPU, which nothing waits for."""
+"""Grades tensors: finite, infinite or NaN elements. Immediate on the host; through slots on a GPU, without waiting."""
 import sys
 
 from .tensors import devices, is_capturing
@@ -9,7 +9,7 @@ FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
 class Reach:
-    """What counts: NaN, or infinite elements too."""
+    """What counts as bad: NaN, or infinite elements too."""
 
     worst = NOT_A_NUMBER
 
@@ -24,7 +24,7 @@ def grade_of(greatest, least):
 
 
 def as_floats(tensor):
-    """The tensor, or the real numbers of a complex one; None: it has no elements that could be checked."""
+    """The tensor, or the real numbers of a complex one; None if it has no elements to check."""
     torch = sys.modules["torch"]
     if tensor.layout is not torch.strided or tensor.device.type == "meta" or tensor.numel() == 0:
         return None
@@ -36,7 +36,7 @@ def as_floats(tensor):
 
 
 def grade_now(tensor):
-    """Waits, if the tensor is on a GPU."""
+    """Waits if the tensor is on a GPU."""
     floats = as_floats(tensor)
     if floats is None:
         return CLEAN
@@ -48,7 +48,7 @@ def grade_now(tensor):
 
 
 class Page:
-    """Slots of one stream, filled by the GPU in its own time."""
+    """The slots of one stream. The GPU fills them asynchronously."""
 
     def __init__(self, device):
         torch = sys.modules["torch"]
@@ -59,14 +59,14 @@ class Page:
         self.read = False
 
     def add(self, floats):
-        # The greatest absolute value, or NaN if there is one; by one kernel.
+        # The greatest absolute value, or NaN if there is one. Takes one kernel.
         norm = sys.modules["torch"]._C._linalg.linalg_vector_norm
         self.views[self.used].copy_(norm(floats, float("inf")))
         self.used += 1
         return self.used - 1
 
     def send(self):
-        """To the host, when the stream comes to it."""
+        """Queues the copy of the page to the host."""
         torch = sys.modules["torch"]
         self.host = self.slots.to("cpu", non_blocking=True)
         self.event = torch.cuda.Event()
@@ -82,10 +82,10 @@ class Page:
 
 
 class Slots:
-    """The pages of all streams. A check is (page, slot), and its grade is known once the page has arrived."""
+    """The pages of all streams. A check is (page, slot). Its grade is known once the page has arrived."""
 
     def __init__(self):
-        self.pages = {}  # by device and stream: the page that is being filled
+        self.pages = {}  # by device and stream: the page being filled
 
     def add(self, floats):
         torch = sys.modules["torch"]
@@ -99,7 +99,7 @@ class Slots:
         return check
 
     def send_all(self):
-        """Ends the pages of the current streams; those of others go on."""
+        """Ends the pages of the current streams. Pages of other streams continue."""
         torch = sys.modules["torch"]
         for (device, stream), page in list(self.pages.items()):
             if page.used and torch.cuda.current_stream(device).cuda_stream == stream:
@@ -107,7 +107,7 @@ class Slots:
                 del self.pages[device, stream]
 
     def wait(self):
-        """At the end of the program: for all that was issued."""
+        """Waits for everything issued, at the end of the program."""
         torch = sys.modules["torch"]
         for (device, stream), page in list(self.pages.items()):
             torch.cuda.synchronize(device)
@@ -120,7 +120,7 @@ slots = Slots()
 
 
 def grade_at(check):
-    """None: not known yet."""
+    """The grade; None if it is not known yet."""
     page, slot = check
     return grade_of(page.numbers()[slot], 0.0) if page.has_arrived() else None
 

@@ -1,10 +1,10 @@
-"""Which value was written last to which bytes of a storage. No storage is kept alive: a storage is known by its address
-as long as a weak reference keeps another from taking that address."""
+"""The value last written to each byte of a storage. Storages are not kept alive. A storage is identified by its
+address, as long as a weak reference reserves that address."""
 import sys
 
 
 class StorageReference:
-    """Keeps the address of a storage, and none of its memory."""
+    """Reserves the address of a storage, without its memory."""
 
     def __init__(self, storage):
         self.kind = type(storage)
@@ -40,7 +40,7 @@ class Writers:
         self.swept_at = self.SWEPT_AT
 
     def values_in(self, tensor):
-        """The values that the tensor has bytes of."""
+        """The values of which the tensor contains bytes."""
         if not self.storages or not has_storage(tensor):
             return []
         entry = self.storages.get(tensor.untyped_storage()._cdata)
@@ -53,7 +53,7 @@ class Writers:
         return has_storage(tensor) and tensor.untyped_storage()._cdata in self.storages
 
     def write(self, tensor, value):
-        """`value` None: what was there is no longer, and nothing is kept of what replaces it."""
+        """`value` None: the earlier contents are gone, and nothing is kept about the new ones."""
         if not has_storage(tensor) or (value is None and not self.storages):
             return
         storage = tensor.untyped_storage()
@@ -84,7 +84,7 @@ class Writers:
             del self.storages[storage._cdata]
 
     def limit(self, tensor, most, value):
-        """Where more than so many pieces of the tensor's storage were written one by one, all of it has the value."""
+        """If the tensor's storage has more than `most` pieces, all of it gets the value."""
         entry = self.storages.get(tensor.untyped_storage()._cdata)
         if entry is not None and len(entry[1]) > most:
             entry[1][:] = [(0, 1 << 62, value)]

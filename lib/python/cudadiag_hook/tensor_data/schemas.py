@@ -1,26 +1,26 @@
-"""What the schema of an operator says, asked once for each operator."""
+"""Facts from an operator's schema, read once per operator."""
 from .bounds import rule_for
 
-# A tensor of these is not yet anybody's value.
+# A tensor made by these contains no value yet.
 UNINITIALISED = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "_empty_affine_quantized",
                  "empty_permuted", "resize_", "resize_as_", "_resize_output_", "set_")
-# The program asks whether its values are finite, or takes them for missing.
+# With these, the program asks whether its values are finite, or treats bad ones as missing.
 LOOKS = ("isnan", "isfinite", "isinf", "isposinf", "isneginf", "nan_to_num", "nan_to_num_", "nansum", "nanmean",
          "nanmedian", "nanquantile", "_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_")
-# Each element of the result is an element of an argument.
+# Each element of these operators' results is an element of an argument.
 STRUCTURAL = ("lift_fresh", "clone", "copy_", "_to_copy", "cat", "stack", "index", "index_select", "select", "gather",
               "where", "masked_fill", "masked_fill_", "masked_select", "fill_", "full", "full_like", "scatter", "scatter_",
               "index_put", "index_put_", "index_copy", "index_copy_", "repeat", "flip", "roll", "sort", "topk",
               "constant_pad_nd", "masked_scatter", "masked_scatter_", "_pin_memory", "new_full", "scalar_tensor",
               "detach_copy", "expand_copy", "lift_fresh_copy", "squeeze_copy")
-# The other results hold what nobody reads, in part.
+# Parts of these operators' other results are never read.
 FIRST_RESULT = ("_scaled_dot_product_efficient_attention", "_scaled_dot_product_flash_attention",
                 "_scaled_dot_product_cudnn_attention", "_efficient_attention_forward", "_flash_attention_forward",
                 "_scaled_dot_product_flash_attention_for_cpu", "_cudnn_rnn", "_thnn_fused_lstm_cell",
                 "_thnn_fused_gru_cell", "cudnn_batch_norm", "miopen_batch_norm", "mkldnn_rnn_layer")
 
 
-# Pointwise operators that can make NaN of finite elements, which they overwrite.
+# Pointwise operators that can make NaN from finite elements, and overwrite these.
 OVERWRITE = ("div_", "addcdiv_", "sub_", "log_", "log2_", "log10_", "log1p_", "sqrt_", "rsqrt_", "pow_", "reciprocal_",
              "acos_", "asin_", "acosh_", "atanh_", "fmod_", "remainder_", "masked_fill_", "xlogy_", "logit_", "lgamma_",
              "digamma_")
@@ -42,7 +42,7 @@ class Facts:
         tags = [str(tag).rpartition(".")[2] for tag in function.tags]
         self.pointwise = "pointwise" in tags or self.name in ("div_", "mul_", "add_", "sub_")
         self.keeps_inputs = self.own and bool(self.written) and self.name in OVERWRITE
-        self.enters = False  # entries.Entry does
+        self.enters = False  # set by entries.Entry
         self.has_bounds = rule_for(self.operator) is not None
         self.lifts = self.own and self.name == "lift_fresh"
         self.is_view = bool(getattr(function, "is_view", False))
@@ -69,7 +69,7 @@ def facts_of(function):
 
 
 def tensors_in(value, kinds):
-    """Of an argument or a result: itself, or those of a list."""
+    """The tensors of an argument or a result: itself, or those of a list."""
     if type(value) in kinds:
         return (value,)
     if type(value) in (list, tuple):

@@ -1,10 +1,11 @@
-"""Which bytes two tensors have in common: not only their ranges, as two columns of one matrix share none."""
+"""The bytes that two tensors share. Comparing ranges is not enough: two columns of a matrix share none."""
 
 MOST_PIECES = 1 << 16
 
 
 class Pieces:
-    """Runs of `width` bytes at begin + i0 * pitch0 + i1 * pitch1 and so on, dimensions (count, pitch) from the innermost."""
+    """Runs of `width` bytes at begin + i0 * pitch0 + i1 * pitch1 and so on. Dimensions: (count, pitch), innermost
+    first."""
 
     __slots__ = ("begin", "width", "dimensions", "end", "count")
 
@@ -16,14 +17,14 @@ class Pieces:
             self.count *= count
 
     def starts(self):
-        """In the order of addresses."""
+        """The start addresses, in ascending order."""
         starts = [self.begin]
         for count, pitch in reversed(self.dimensions):
             starts = [start + i * pitch for start in starts for i in range(count)]
         return starts
 
     def count_in(self, first, last):
-        """How many of its bytes lie in [first, last)."""
+        """How many of its bytes are in [first, last)."""
         return count_in(self.begin, self.width, self.dimensions, first, last)
 
 
@@ -44,7 +45,7 @@ def count_in(begin, width, dimensions, first, last):
     while part < end:
         at = begin + part * pitch
         if at >= first and at + span <= last:
-            inside = max(part + 1, end - 1) - part  # all that follow, but perhaps the last one
+            inside = max(part + 1, end - 1) - part  # all that follow, except perhaps the last one
             found += inside * whole
             part += inside
         else:
@@ -54,7 +55,7 @@ def count_in(begin, width, dimensions, first, last):
 
 
 def pieces_of(begin, element, shape, strides):
-    """None: elements lie on each other, or there are none."""
+    """None if elements overlap, or if there are none."""
     dimensions = sorted((stride * element, count) for count, stride in zip(shape, strides) if count != 1 and stride)
     width, merged = element, []
     for pitch, count in dimensions:
@@ -72,7 +73,7 @@ def pieces_of(begin, element, shape, strides):
 
 
 def common(a, b):
-    """(begin, end, bytes) of what two lists of pieces share; None: it is nothing, or too much to compare."""
+    """(begin, end, bytes) of what two lists of pieces share; None if that is nothing, or too much to compare."""
     found = [each for one in a for other in b for each in [common_pieces(one, other)] if each is not None]
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""Tensors, looked at without the target's modes, hooks or subclasses."""
+"""Reads tensors without the target's modes, hooks or subclasses."""
 import sys
 
 from .. import recorder
@@ -6,18 +6,18 @@ from .. import recorder
 MOST_ELEMENTS = 4 << 20
 MOST_BYTES = 64 << 20
 MOST_TEXT = 200
-devices = ["cuda"]  # whose tensors are looked at
+devices = ["cuda"]  # the tensors of these are read
 
 
 def torch_module():
-    """torch, once all that is needed of it has been imported."""
+    """torch, once everything that is needed of it has been imported."""
     torch = sys.modules.get("torch")
     ready = sys.modules.get("torch.utils._python_dispatch") and sys.modules.get("torch.cuda")
     return torch if ready and hasattr(torch, "nn") else None
 
 
 def is_tensor(value):
-    """A tensor whose methods are PyTorch's own: a subclass may do anything when it is touched."""
+    """Whether it is a tensor whose methods are PyTorch's own. Touching a subclass may run any code."""
     return type(value) in tensor_kinds()
 
 
@@ -52,7 +52,7 @@ def as_integer(value):
 
 
 def describe(tensor):
-    """What is known of a tensor without asking the device."""
+    """The properties of a tensor that do not need the device."""
     about = {"dtype": str(tensor.dtype).replace("torch.", ""), "device": str(tensor.device),
              "shape": list(tensor.shape)[:16]}
     if tensor.layout is sys.modules["torch"].strided:
@@ -62,8 +62,8 @@ def describe(tensor):
 
 
 def on_host(tensor):
-    """Its values as a tensor on the host; None where that is too much or makes no sense. The range of memory is copied
-    as it lies, so that no kernel runs and no memory is taken on the device."""
+    """The values as a tensor on the host; None if that is too large or meaningless. The range of memory is copied
+    unchanged, so that no kernel runs and no device memory is allocated."""
     torch = sys.modules["torch"]
     if tensor.layout is not torch.strided or tensor.dtype.is_complex or tensor.is_quantized or tensor.is_neg():
         return None
@@ -82,7 +82,7 @@ def on_host(tensor):
 
 
 def summarise(host):
-    """min, max, and for floats how many are no numbers or infinite."""
+    """min and max; for floats, also the numbers of NaN and infinite elements."""
     if not host.dtype.is_floating_point:
         return {"min": int(host.min()), "max": int(host.max())}
     about = {"nan": int((host != host).sum()), "inf": int(host.isinf().sum())}
@@ -93,7 +93,7 @@ def summarise(host):
 
 
 def first_of(wrong, host):
-    """How many elements of a mask are set, the first one's index and value."""
+    """The number of elements set in a mask, and the first one's index and value."""
     count = int(wrong.sum())
     if count == 0:
         return {"outside": 0}
@@ -107,7 +107,8 @@ def first_of(wrong, host):
 
 
 class Guard:
-    """Around all that touches tensors: no mode or hook of the target sees it, and the recorder does not either."""
+    """Surrounds code that touches tensors. Hides it from the target's modes and hooks, and from the
+    recorder."""
 
     def __enter__(self):
         core = sys.modules["torch"]._C
@@ -116,7 +117,7 @@ class Guard:
             recorder.quiet(True)
             for name in ("DisableTorchFunction", "_DisableTorchDispatch"):
                 guard = getattr(core, name)()
-                # Older releases give a guard that works from its making to its end.
+                # The guards of older releases work from construction to destruction.
                 enter = getattr(guard, "__enter__", None)
                 if enter is not None:
                     enter()
@@ -134,13 +135,13 @@ class Guard:
                     leave(None, None, None)
                 del guard
         finally:
-            # A signal's handler may have raised in between.
+            # A signal handler may have raised in between.
             if self.guards:
                 self.__exit__()
             recorder.quiet(False)
 
 
 def is_capturing():
-    """A stream of this thread is being captured: nothing may be copied."""
+    """Whether this thread's stream is being captured. Then nothing may be copied."""
     cuda = sys.modules["torch"].cuda
     return "cuda" in devices and cuda.is_initialized() and cuda.is_current_stream_capturing()

@@ -1,4 +1,4 @@
-"""Which bytes an operator reads and writes, as far as that is certain: what may be more or less is left out."""
+"""The bytes that an operator certainly reads and writes. Uncertain ones are left out."""
 import sys
 
 from .strides import Pieces, pieces_of
@@ -6,7 +6,7 @@ from .tensors import each_tensor, is_tensor
 
 MOST_ROWS = 1024  # of an index that is read
 
-# Which of the elements of `self` they use, their other arguments say.
+# The other arguments of these determine which elements of `self` they use.
 PARTIAL = ("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "take",
            "put", "put_", "masked_select", "masked_scatter", "masked_scatter_", "masked_fill", "masked_fill_", "index",
            "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put", "embedding_bag",
@@ -14,7 +14,7 @@ PARTIAL = ("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "scat
            "max_pool2d_with_indices", "avg_pool2d", "max_unpool2d", "grid_sampler_2d", "grid_sampler_3d", "multinomial",
            "upsample_nearest2d", "upsample_bilinear2d", "where", "tril", "triu", "diagonal_scatter", "select_scatter",
            "slice_scatter", "bucketize", "searchsorted", "sort", "index_reduce_", "unfold_backward", "as_strided_copy")
-# By rows of a dimension that a tensor numbers: (the tensor that has rows, its dimension, the index).
+# These use rows of a dimension, numbered by a tensor: (the tensor that has rows, its dimension, the index).
 ROWS = {"index_fill_": ("self", "dim", "index"), "index_copy_": ("self", "dim", "index"),
         "index_add_": ("self", "dim", "index"), "index_select": ("self", "dim", "index"),
         "index_fill": ("self", "dim", "index"), "index_copy": ("self", "dim", "index"),
@@ -26,7 +26,7 @@ PLAIN = (int, float, bool, str, type(None))
 
 
 class Use:
-    """Of one tensor."""
+    """The use of one tensor."""
 
     __slots__ = ("tensor", "parameter", "written", "pieces")
 
@@ -35,7 +35,7 @@ class Use:
 
 
 def whole(tensor):
-    """[] if it is not known which bytes, or there are none."""
+    """[] if the bytes are unknown, or if there are none."""
     if tensor.layout is not sys.modules["torch"].strided or not tensor.numel():
         return []
     if tensor.is_contiguous():
@@ -45,7 +45,7 @@ def whole(tensor):
 
 
 def rows(tensor, dimension, index):
-    """The rows that a tensor numbers; waits for it, if it is on a GPU."""
+    """The rows that a tensor numbers. Waits for that tensor if it is on a GPU."""
     if not is_tensor(index) or index.dtype.is_floating_point or index.numel() > MOST_ROWS or not tensor.dim():
         return []
     shape, strides, element = list(tensor.shape), list(tensor.stride()), tensor.element_size()
@@ -58,7 +58,7 @@ def rows(tensor, dimension, index):
 
 
 class Rule:
-    """What is known of an operator."""
+    """The known properties of an operator."""
 
     def __init__(self, facts):
         self.written = [facts.parameters[number] for number in facts.written]
@@ -78,7 +78,7 @@ rules = {}  # by the facts of an operator
 def argument_uses(facts, args, kwargs):
     """Called with a Guard around it."""
     if not facts.own:
-        return []  # nobody knows what a custom operator does with its arguments
+        return []  # a custom operator's use of its arguments is unknown
     rule = rules.get(facts)
     if rule is None:
         rule = rules[facts] = Rule(facts)
@@ -94,7 +94,7 @@ def argument_uses(facts, args, kwargs):
 
 
 def result_uses(facts, result):
-    """New tensors, which the operator has filled."""
+    """The new tensors that the operator has filled."""
     if facts.uninitialised or not facts.own:
         return []
     results = result if facts.results > 1 and type(result) in (tuple, list) else (result,)

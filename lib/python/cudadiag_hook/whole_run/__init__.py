@@ -1,1 +1,1 @@
-"""All operators of a program, and where in it each one is called."""
+"""All operators of a program, and where each one is called."""

@@ -1,4 +1,4 @@
-"""Tensors that no operator makes: they come from a file, from NumPy, or from a worker of a data loader."""
+"""Tensors that no operator makes. They come from a file, from NumPy, or from a worker of a data loader."""
 import sys
 
 from ..budget import guarded
@@ -6,13 +6,13 @@ from ..tensor_data.lineage import has_storage
 from ..tensor_data.tensors import Guard, tensor_kinds
 from .forward_places import places_here
 
-MOST_DEPTH = 4  # of containers
+MOST_DEPTH = 4  # of nested containers
 MOST_ROWS = 4096
 SAMPLES = "_cudadiag_samples"  # of a loader's iterator: indices in the data set, by number of the batch
 
 
 class Entry:
-    """Stands for the facts of an operator."""
+    """Takes the place of an operator's facts."""
 
     structural = lifts = own = pointwise = False
     enters = True
@@ -26,7 +26,7 @@ class Entry:
 
 
 class Batch:
-    """What a loader gave, and the least and greatest element of each sample in it."""
+    """A batch of a loader, and the least and greatest element of each sample in it."""
 
     def __init__(self, number, samples, tensor):
         self.number, self.samples, self.rows = number, samples, []
@@ -36,19 +36,19 @@ class Batch:
                 self.rows = list(zip(rows.amin(1).tolist(), rows.amax(1).tolist()))
 
     def sample_of(self, bad):
-        """None: it is not known which."""
+        """The sample with the bad element; None if unknown."""
         holders = [sample for sample, (least, greatest) in zip(self.samples, self.rows) if bad.is_in(least, greatest)]
         return holders[0] if len(holders) == 1 and type(holders[0]) is int else None
 
 
 class Entries:
-    """`writers`: what is known of memory; `make_result`, `extremes`: as in origins."""
+    """`writers`: the known contents of memory. `make_result`, `extremes`: as in origins."""
 
     def __init__(self, writers, make_result, extremes):
         self.writers, self.make_result, self.extremes = writers, make_result, extremes
 
     def note(self, entry, value, batch=None, depth=MOST_DEPTH):
-        """`batch`: number and samples of a loader's."""
+        """`batch`: number and samples of a loader's batch."""
         if type(value) in tensor_kinds():
             if has_storage(value) and (entry.role == "loaded" or not self.writers.knows(value)):
                 kept = self.make_result(entry, places_here.place())

@@ -1,7 +1,7 @@
-"""Where an operator is called: its stack, module and step; for one of a backward pass, where its node was made.
+"""Where an operator is called: its stack, module and step; in a backward pass, also where its node was made.
 
-A forward operator and its node in autograd's graph share a sequence number. The stacks of the latest are kept by it.
-Nodes of a GPU run on a thread that has no Python stack: it works for the thread that called backward().
+A forward operator and its node in autograd's graph share a sequence number. The latest stacks are kept by that number.
+GPU nodes run on a thread without a Python stack, which works for the thread that called backward().
 """
 import _thread
 import sys
@@ -12,11 +12,11 @@ from .modules_run import steps
 
 MOST_KEPT = 1 << 16
 MOST_AT_ONCE = 8  # nodes of one operator
-RUN_BACKWARD = ("_engine_run_backward", "backward", "grad")  # call the engine, and wait for it
+RUN_BACKWARD = ("_engine_run_backward", "backward", "grad")  # functions that call the engine, and wait for it
 
 
 class Latest(_thread._local):
-    number = 0  # the next node's
+    number = 0  # of the next node
 
 
 def waits_for_backward(frame):
@@ -25,7 +25,7 @@ def waits_for_backward(frame):
 
 
 def stack_behind_backward():
-    """The stack of the thread for which a thread of autograd's works; empty if several wait, or none does in Python."""
+    """The stack of the thread for which an autograd thread works; empty if several wait, or none waits in Python."""
     waiting = [frame for frame in sys._current_frames().values() if waits_for_backward(frame)]
     return places_from(waiting[0]) if len(waiting) == 1 else ()
 
@@ -37,7 +37,7 @@ class ForwardPlaces:
         self.threads = set()
 
     def note_forward(self):
-        """Called in front of each operator."""
+        """Called before each operator."""
         number = sys.modules["torch.autograd"]._get_sequence_nr()
         latest = self.latest.number
         if number == latest:
@@ -58,7 +58,7 @@ class ForwardPlaces:
         if node is None:
             return stack, module_here(), steps.current(), "", None, True
         stack = stack or stack_behind_backward()
-        # Numbers belong to threads: with several, another thread's operator may have this one.
+        # Numbers belong to threads. If there are several, another thread's operator may have the same number.
         made = self.kept.get(node._sequence_nr())
         return stack, module_here(), steps.current(), node.name().rpartition("::")[2], made, len(self.threads) == 1
 

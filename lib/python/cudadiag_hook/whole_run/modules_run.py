@@ -1,4 +1,4 @@
-"""Which module of PyTorch each thread is in, and which step of its optimiser the program is at."""
+"""The PyTorch module that each thread is in, and the optimiser step that the program has reached."""
 import _thread
 import _weakref
 import sys
@@ -10,14 +10,14 @@ class Inside(_thread._local):
 
 
 class Steps:
-    """Of the process."""
+    """The state of the process."""
 
     def __init__(self):
         self.ended = 0
-        self.are_counted = False  # there is an optimiser
+        self.are_counted = False  # whether there is an optimiser
 
     def current(self):
-        """From 1; 0: the program has no steps."""
+        """The step, from 1; 0 if the program has no steps."""
         return self.ended + 1 if self.are_counted else 0
 
 
@@ -26,7 +26,7 @@ paths = {}  # by id() of a module: (weak references to it and to the outermost o
 
 
 def path_in(outermost, module):
-    """"encoder.layers.0"; "": it is the outermost."""
+    """"encoder.layers.0"; empty for the outermost module."""
     kept = paths.get(id(module))
     if kept is not None and kept[0]() is module and kept[1]() is outermost:
         return kept[2]
@@ -46,7 +46,7 @@ def leave(*_):
 
 
 def here():
-    """(path in the outermost module, class); None: the thread is in no module."""
+    """(path in the outermost module, class); None if the thread is not in a module."""
     if not inside.modules:
         return None
     outermost, module = inside.modules[0](), inside.modules[-1]()
@@ -81,5 +81,5 @@ def follow_modules():
     try:
         hooks.register_module_forward_hook(leave, always_call=True)
         hooks.register_module_forward_pre_hook(enter)
-    except TypeError:  # before 2.0, where a module that raises would never be left
+    except TypeError:  # before 2.0; there, a module that raises would never be left
         pass

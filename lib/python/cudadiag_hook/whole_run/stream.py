@@ -1,8 +1,8 @@
-"""The operators that a thread calls, one by one and below autograd: a dispatch mode that asks a listener.
+"""The operators that a thread calls, one by one, below autograd: a dispatch mode that calls a listener.
 
-The mode is on for as long as a thread has pushed it. Threads that autograd starts inherit it from the thread that calls
-backward(); threads of the program do not. Operators of tensor subclasses are passed on to the subclass, and those that
-it calls for its inner tensors come here.
+The mode is on while a thread has pushed it. Threads that autograd starts inherit it from the thread that calls
+backward(); the program's threads do not. Operators of tensor subclasses are passed on to the subclass. The operators
+that the subclass calls for its inner tensors then arrive here.
 """
 import sys
 
@@ -10,17 +10,17 @@ from ..tensor_data.tensors import torch_module
 
 
 class Listener:
-    """Both run on the thread that calls the operator. Neither may raise what is not the target's."""
+    """Both functions run on the thread that calls the operator. Neither may raise an exception of the hook."""
 
     def before(self, function, args, kwargs):
-        """What `after` gets, before the operator runs; None: `after` is not called."""
+        """Runs before the operator. Returns the token for `after`, or None if `after` is not to be called."""
 
     def after(self, token, result, returned):
-        """`returned`: False if the operator has raised an exception."""
+        """`returned` is False if the operator has raised an exception."""
 
 
 def make_mode_class(torch):
-    plain = torch.Tensor.__torch_dispatch__  # that of tensors without a dispatch of their own
+    plain = torch.Tensor.__torch_dispatch__  # of tensors without a dispatch of their own
 
     class Watch(torch.utils._python_dispatch.TorchDispatchMode):
         supports_higher_order_operators = True
@@ -31,7 +31,7 @@ def make_mode_class(torch):
 
         @classmethod
         def _should_skip_dynamo(cls):
-            # Else torch._dynamo is imported, and wraps the method.
+            # Otherwise torch._dynamo is imported, and wraps the method.
             return False
 
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
@@ -62,7 +62,7 @@ mode_class = None
 
 
 def push(listener):
-    """The mode, which is on for this thread from here on; None: PyTorch is not ready."""
+    """Returns the mode, which is on for this thread from here on; None if PyTorch is not ready."""
     global mode_class
     torch = torch_module()
     if torch is None:
@@ -75,7 +75,7 @@ def push(listener):
 
 
 def pop(mode):
-    """Takes it off this thread's stack of modes; what the target has put on top of it stays."""
+    """Removes it from this thread's stack of modes. Modes that the target has pushed on top of it stay."""
     core = sys.modules["torch"]._C
     stack = [core._get_dispatch_stack_at(i) for i in range(core._len_torch_dispatch_stack())]
     if not any(each is mode for each in stack):

@@ -1,11 +1,11 @@
-"""The stream of operators of a whole program: from the import of PyTorch on, and on all threads of Python."""
+"""The stream of operators of a whole program, from the import of PyTorch on, on all Python threads."""
 import sys
 
 from . import stream
 
 
 def replace(owner, name, make):
-    """`make` gets the original and gives what takes its place."""
+    """`make` takes the original and returns its replacement."""
     original = getattr(owner, name, None)
     if original is None:
         return
@@ -16,7 +16,7 @@ def replace(owner, name, make):
 
 
 def follow_threads(listener):
-    """Of Python; those of autograd inherit the stream from the thread that runs a graph."""
+    """Follows Python threads. Autograd threads inherit the stream from the thread that runs a graph."""
 
     def make(original):
         def _bootstrap_inner(self):
@@ -33,7 +33,8 @@ def follow_threads(listener):
 
 
 def leave_alone(torch):
-    """ctc_loss refuses lengths on the host while any mode is on, for which it asks otherwise."""
+    """Switches modes off around ctc_loss. With any mode on, it refuses lengths on the host, otherwise
+    required."""
 
     def make(original):
         def ctc_loss(*args, **kwargs):
@@ -51,7 +52,7 @@ def leave_alone(torch):
 
 
 def listen(listener):
-    """From here on."""
+    """Starts listening."""
     import threading  # noqa: F401, follow_threads finds it
 
     import torch.utils._python_dispatch
@@ -61,7 +62,7 @@ def listen(listener):
 
 
 class TorchFinder:
-    """Finds nothing itself: it stands first among the finders until `torch` has been imported."""
+    """Finds nothing itself. It is the first of the finders until `torch` has been imported."""
 
     def __init__(self, begin):
         self.begin = begin
@@ -94,7 +95,7 @@ class TorchLoader:
 
 
 def when_torch_is_there(begin):
-    """`begin` must not raise."""
+    """Calls `begin`, which must not raise, once torch is imported."""
     if "torch" in sys.modules:
         begin()
     else:
