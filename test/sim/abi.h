@@ -1,10 +1,10 @@
-// The real ABI that the simulated libraries honour: NVIDIA's own headers, with every version of every entry point.
+// The real ABI that the simulated libraries implement: NVIDIA's own headers, with every version of every entry point.
 #pragma once
 
 #ifndef __CUDA_API_VERSION_INTERNAL
-#define __CUDA_API_VERSION_INTERNAL  // no renaming macros, and the old versions are declared too
+#define __CUDA_API_VERSION_INTERNAL  // no renaming macros, and old versions are declared too
 #endif
-// cupti.h itself would declare the oldest structs a second time: its parts do.
+// cupti.h itself would declare the oldest structs a second time, so only its parts are included.
 #include <cuda.h>
 //
 #include <cupti_result.h>

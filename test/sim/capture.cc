@@ -138,7 +138,7 @@ CUresult end_capture(CUstream_st& stream, CUgraph* graph) {
   }
   std::erase(gpu.captures, capture);
   --gpu.capturing;
-  if (capture->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;  // the graph stays: events may name its nodes
+  if (capture->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;  // the graph stays: events may refer to its nodes
   *graph = capture->graph;
   return CUDA_SUCCESS;
 }

@@ -1,5 +1,5 @@
-// The simulated libcudart: a thin layer over the driver, which it enters through the driver's exported calls.
-// RUNTIME_VERSION: 13000, or 12080, which refuses impossible launches itself.
+// The simulated libcudart: a thin layer over the driver, which it calls through the driver's exports. RUNTIME_VERSION:
+// 13000, or 12080, which refuses impossible launches itself.
 #include <cuda_runtime_api.h>
 //
 #include <generated_cuda_runtime_api_meta.h>
@@ -16,7 +16,7 @@
 
 namespace {
 
-std::atomic<std::uint32_t> resets{0};  // contexts made before the last one are gone
+std::atomic<std::uint32_t> resets{0};  // contexts made before the last reset no longer exist
 thread_local cudaError_t last_error = cudaSuccess;
 thread_local int device = 0;
 thread_local int bound_device = -1;
@@ -36,7 +36,8 @@ struct Call {
 
 cudaError_t code(CUresult result) { return static_cast<cudaError_t>(result); }
 
-// As the real ones do before their own cuInit: every function that they may need, the newest among them.
+// Real runtimes do this before their own cuInit: they look up every function that they may need, the newest
+// included.
 void look_up_driver() {
   const auto look_up = [](const char* name, int version) {
     void* function = nullptr;
@@ -80,7 +81,7 @@ CUresult find(const void* stub, CUfunction* function) {
     if (refused.count(uid) != 0) return refused[uid];
     if (!module) {
       const CUresult result = cuModuleLoadData(&module, "simulated module");
-      if (result != CUDA_SUCCESS) return refused[uid] = result;  // never asked again
+      if (result != CUDA_SUCCESS) return refused[uid] = result;  // never tried again
     }
     const CUresult result = cuModuleGetFunction(&known, module, name->second.c_str());
     if (result != CUDA_SUCCESS) return result;
@@ -105,7 +106,7 @@ void deliver(const Call& call, CUpti_CallbackData& data, CUpti_ApiCallbackSite s
 
 template <typename Body>
 cudaError_t traced(const Call& call, const void* params, const void* stub, Body body) {
-  // The driver calls within carry this call's correlation id.
+  // The driver calls inside carry this call's correlation id.
   const std::uint32_t outer = std::exchange(*sim_runtime_correlation(), sim_next_correlation());
   const bool wanted = sim_hooks()->runtime[call.id].load(std::memory_order_relaxed);
   std::uint64_t shared = 0;
@@ -132,10 +133,10 @@ cudaError_t bound(Body body) {
 
 CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
-// Apart, as in the real ones: the driver is not called by the function that the program calls.
+// A separate function, as in real runtimes: the driver is not called by the function that the program calls.
 [[gnu::noinline]] cudaError_t launch(const void* stub, dim3 grid, dim3 block, void** arguments, std::size_t shared,
                                      cudaStream_t stream) {
-  // Before 13.0 the driver is never called, and has no such code.
+  // Before 13.0, the runtime does not call the driver here, and contains no such code.
   const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
   const bool possible = threads > 0 && threads <= 1024 && grid.x > 0 && grid.y > 0 && grid.z > 0;
   if (RUNTIME_VERSION < 13000 && !possible) return cudaErrorInvalidConfiguration;
@@ -212,7 +213,7 @@ RUNTIME(cudaLaunchKernel, v7000, func,
         (const void* func, dim3 gridDim, dim3 blockDim, void** args, std::size_t sharedMem, cudaStream_t stream),
         (func, gridDim, blockDim, args, sharedMem, stream),
         func == nullptr ? not_got : launch(func, gridDim, blockDim, args, sharedMem, stream))
-// The calls that nvcc makes of <<<>>> from 13.0 on: it gets a kernel once, without a callback, and launches the result.
+// nvcc 13.0 and later compile <<<>>> to these calls. They get a kernel once, without a callback, and launch the result.
 extern "C" cudaError_t CUDARTAPI __cudaGetKernel(cudaKernel_t* kernel, const void* stub) {
   CUfunction function = nullptr;
   not_got = bound([&] { return find(stub, &function); });
@@ -257,7 +258,7 @@ static cudaError_t count_devices(int* count) {
 }
 RUNTIME(cudaGetDeviceCount, v3020, nullptr, (int* count), (count), count_devices(count))
 
-// A bad ordinal is the runtime's own finding.
+// The runtime itself detects a bad ordinal.
 static cudaError_t set_device(int ordinal) {
   int count = 0;
   if (const cudaError_t result = count_devices(&count); result != cudaSuccess) return result;
@@ -270,7 +271,7 @@ RUNTIME(cudaGetDevice, v3020, nullptr, (int* ordinal), (ordinal), (*ordinal = de
 
 extern "C" {
 
-// The last error stays where the context is lost.
+// The last error stays if the context is lost.
 cudaError_t CUDARTAPI cudaGetLastError() {
   static constexpr Call call{CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020, "cudaGetLastError"};
   const cudaError_t was = last_error;
@@ -301,7 +302,7 @@ cudaError_t CUDARTAPI cudaDeviceGetHostAtomicCapabilities(unsigned int*, const c
 }
 #endif
 
-// Called by nvcc's host code before main.
+// nvcc's host code calls this before main.
 void** CUDARTAPI __cudaRegisterFatBinary(void* binary) { return new void*(binary); }
 
 void CUDARTAPI __cudaRegisterFatBinaryEnd(void**) {}

@@ -1,4 +1,4 @@
-// The simulated libcupti: one subscriber, whose wishes are switches that the driver looks at.
+// The simulated libcupti: one subscriber, whose requests set switches that the driver reads.
 #include <sched.h>
 
 #include <cstddef>
@@ -33,7 +33,7 @@ CUptiResult refuse(const char* rival, const CUpti_SubscriberParams* params) {
   return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 }
 
-// A member of CUpti_SubscriberParams since 13.2.
+// A member that CUpti_SubscriberParams has since 13.2.
 bool asks_to_share(const CUpti_SubscriberParams* params) {
   constexpr std::size_t kOlderSize = offsetof(CUpti_SubscriberParams, oldSubscriberSize) + sizeof(std::size_t);
   return params && params->structSize > kOlderSize && reinterpret_cast<const char*>(params)[kOlderSize] == 1;
@@ -54,7 +54,7 @@ CUptiResult subscribe(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc callbac
   if (shares && !is_of_13_3()) return CUPTI_ERROR_INVALID_PARAMETER;
   if (shares && sim_cupti_policy() == sim::CuptiPolicy::unshared) return refuse("", params);
   if (subscribed && shares && subscriber.shares) {
-    static CUpti_Subscriber_st second;  // is called back for nothing
+    static CUpti_Subscriber_st second;  // gets no callbacks
     *handle = &second;
     return CUPTI_SUCCESS;
   }
@@ -77,7 +77,7 @@ std::atomic<bool>* switches_of(CUpti_CallbackDomain domain) {
     case CUPTI_CB_DOMAIN_RESOURCE:
       return sim_hooks()->resource;
     default:
-      return nullptr;  // the other domains never call back here
+      return nullptr;  // the other domains have no callbacks here
   }
 }
 
@@ -86,7 +86,7 @@ void enable_all(CUpti_CallbackDomain domain, bool enable) {
   for (std::uint32_t id = 1; switches && id < sim::Hooks::kIds; ++id) switches[id] = enable;
 }
 
-// The real one has as many: more handlers than libc keeps in its first block.
+// The real library registers as many: more handlers than fit into libc's first block.
 const bool registered_handlers = [] {
   constexpr int kHandlers = 38;
   for (int i = 0; i < kHandlers; ++i) __cxa_atexit([](void*) { sched_yield(); }, nullptr, &__dso_handle);

@@ -1,4 +1,4 @@
-// The simulated faults behave as the hardware's were measured to.
+// The simulated faults behave as measured on hardware.
 #include <fstream>
 #include <string>
 #include <thread>

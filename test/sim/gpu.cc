@@ -14,9 +14,9 @@
 namespace sim {
 namespace {
 
-constexpr std::size_t kQueueLimit = 16384;  // entries that a stream takes before the launching thread has to wait
+constexpr std::size_t kQueueLimit = 16384;  // entries that a stream accepts before the launching thread has to wait
 constexpr auto kNap = std::chrono::microseconds(200);
-constexpr int kPatience = 1000;  // rounds that a fault waits for the other streams to get as far as they can
+constexpr int kPatience = 1000;  // rounds that a fault waits for other streams to progress as far as they can
 
 bool value_matches(const Op& op) {
   const std::uint32_t now = __atomic_load_n(reinterpret_cast<std::uint32_t*>(op.destination), __ATOMIC_ACQUIRE);
@@ -32,7 +32,7 @@ bool value_matches(const Op& op) {
   }
 }
 
-// To whoever wants to know what truly failed: a line at the end of CUDADIAG_SIM_FAULTS.
+// Reports what really failed: adds a line to the file CUDADIAG_SIM_FAULTS.
 void tell_of_fault(const CUstream_st& stream, const Op& op) {
   constexpr const char* kWork[] = {"nothing", "kernel", "copy", "memset", "prefetch"};
   const char* path = std::getenv("CUDADIAG_SIM_FAULTS");
@@ -124,13 +124,13 @@ CUresult Gpu::submit(Lock& lock, CUstream_st& stream, Op op) {
   return CUDA_SUCCESS;
 }
 
-// An action of its stream as any other: it waits for what the stream has to wait for.
+// Recording counts as any other action of the stream: it waits for whatever the stream has to wait for.
 Dependency Gpu::record(CUstream_st& stream) {
   put_barriers(stream);
   return {stream.shared_from_this(), stream.issued};
 }
 
-// The legacy stream waits for the blocking ones and they for it, by an entry in front of the operation.
+// The legacy stream waits for the blocking streams, and they wait for it, through an entry before the operation.
 void Gpu::put_barriers(CUstream_st& stream) {
   CUctx_st& context = *stream.context;
   CUstream_st& legacy = *context.legacy;
@@ -178,7 +178,8 @@ CUresult Gpu::wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>&
   };
   reveal(context);
   if (const CUresult error = context.error; error != CUDA_SUCCESS) return error;
-  // With a plan, whatever can happen has happened before the call returns: who notices a fault is no matter of luck.
+  // With a plan, everything that can happen happens before the call returns. No luck decides who sees a
+  // fault.
   const std::uint64_t quiet = plan.has_rules() ? pass_ + 1 : 0;
   if (quiet == 0 && met()) return CUDA_SUCCESS;
   if (quiet > wanted_quiet_) wanted_quiet_ = quiet;
@@ -188,7 +189,8 @@ CUresult Gpu::wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>&
     reveal(context);
     return context.error != CUDA_SUCCESS || (last_quiet_ >= quiet && met());
   });
-  // Everything that could fault upon this query has. Operations that a rule releases later wait for the next query.
+  // Every operation that this query could make fault has faulted. Those released later wait for
+  // another.
   if (--waiters_ == 0 && quiet != 0) context.asked = 0;
   return context.error;
 }
@@ -224,7 +226,7 @@ void Gpu::start_worker() {
 }
 
 void Gpu::run() {
-  pthread_setname_np(pthread_self(), "cuda-EvtHandlr");  // as the real one's
+  pthread_setname_np(pthread_self(), "cuda-EvtHandlr");  // as in the real driver
   Lock lock(mutex);
   for (;;) {
     ++pass_;
@@ -234,7 +236,7 @@ void Gpu::run() {
     urgent_ = false;
     for (std::size_t i = 0; i < active_.size(); ++i) {
       const auto stream = active_[i];  // a copy: launching threads append to the list meanwhile
-      // One that has its turn later may still move.
+      // A stream whose turn comes later may still progress.
       moved |= (plan.shuffles() && plan.toss(1, 3)) || run_stream(lock, *stream);
     }
     std::erase_if(active_, [](const auto& stream) {
@@ -253,7 +255,7 @@ void Gpu::run() {
   }
 }
 
-// First a nap, in which launches need not pay for waking the worker; then sleep until there is something to do.
+// First naps, so that launches need not wake the worker. Then sleeps until there is something to do.
 void Gpu::rest(Lock& lock) {
   const std::uint64_t before = sequence_;
   if (wake_.wait_for(lock, kNap, [&] { return urgent_; })) return;
@@ -290,7 +292,7 @@ bool Gpu::run_stream(Lock& lock, CUstream_st& stream) {
   return moved;
 }
 
-// Whether all others have come, too. They are other processes' kernels, whose coming nobody announces.
+// Whether all other kernels have arrived too. They belong to other processes, and nothing announces their arrival.
 bool Gpu::has_met(Op& op) {
   for (const Meeting& meeting : op.meetings) {
     if (!op.has_arrived && meeting.arrives) meeting.arrived->fetch_add(1);
@@ -311,7 +313,7 @@ bool Gpu::step(CUstream_st& stream, Op& op) {
     case Verdict::fault:
       tell_of_fault(stream, op);
       if (core_dump.enabled && !plan.dump().empty()) {
-        // No call that waits returns any more.
+        // From now on, no waiting call returns.
         std::error_code error;
         std::filesystem::copy_file(plan.dump(), core_dump.file, error);
         std::abort();
@@ -356,7 +358,7 @@ Gpu::Verdict Gpu::judge(CUstream_st& stream, const Op& op, CUresult& code) {
   return may_fault(asked) ? Verdict::fault : Verdict::stay;
 }
 
-// A fault waits until the program asks and no other stream can get on: how far each has come is no matter of luck.
+// A fault waits until the program asks and no other stream can progress. Luck does not decide how far each has come.
 bool Gpu::may_fault(bool asked) {
   fault_due_ |= asked;
   return asked && std::exchange(faults_may_fire_, false);
@@ -409,12 +411,12 @@ void Gpu::execute(const Op& op) {
   }
 }
 
-// The operation never completes, and nothing else in the context does: healthy streams are cut off where they are.
+// The operation never completes, and neither does anything else in the context: healthy streams stop where they are.
 void Gpu::fail(CUctx_st& context, CUresult code, bool unseen) {
   Lock lock(mutex);
   context.unseen = code;
   if (!unseen) reveal(context);
-  done_.notify_all();  // who waits asks
+  done_.notify_all();  // waiting threads check the error
 }
 
 void Gpu::reveal(CUctx_st& context) {

@@ -1,5 +1,5 @@
-// The simulated GPU: one worker thread takes operations from all streams in turn. It owns what the process has of
-// devices, contexts and plan. Faults happen here.
+// The simulated GPU: one worker thread takes operations from all streams in turn. It owns the process's devices,
+// contexts and plan. Faults happen here.
 #pragma once
 
 #include <condition_variable>
@@ -17,7 +17,7 @@ class Gpu {
  public:
   using Lock = std::unique_lock<std::mutex>;
 
-  // Never destroyed: a kernel that hangs must not keep the process from exiting.
+  // Never destroyed: a hanging kernel must not keep the process from exiting.
   static Gpu& instance();
 
   std::mutex mutex;
@@ -25,24 +25,24 @@ class Gpu {
   struct {
     bool enabled = false;
     std::string file;
-  } core_dump;                                        // as cuCoredumpSetAttributeGlobal has it
-  Memory memory;                                      // has a lock of its own
+  } core_dump;                                        // as set by cuCoredumpSetAttributeGlobal
+  Memory memory;                                      // has a separate lock
   std::vector<std::unique_ptr<CUctx_st>> primary;     // one per device
-  std::vector<std::shared_ptr<Capture>> captures;     // going on
-  std::atomic<int> capturing{0};                      // how many, for a cheap look without the mutex
-  std::vector<std::shared_ptr<CUstream_st>> retired;  // of dead contexts: stale handles stay readable
+  std::vector<std::shared_ptr<Capture>> captures;     // in progress
+  std::atomic<int> capturing{0};                      // their number, readable without the mutex
+  std::vector<std::shared_ptr<CUstream_st>> retired;  // of destroyed contexts: stale handles stay readable
 
-  // All of these want the mutex held.
+  // All of these require that the mutex is held.
   void start_context(CUctx_st& context, CUdevice device);
   void end_context(Lock& lock, CUctx_st& context);
   std::shared_ptr<CUstream_st> create_stream(CUctx_st& context, unsigned int flags, int priority);
-  // The stream's own capture is not looked at: see capture.h for that.
+  // Ignores the stream's own capture: see capture.h for that.
   CUresult submit(Lock& lock, CUstream_st& stream, Op op);
-  // The state of the stream that an event recorded now stands for.
+  // The stream's state that an event recorded now represents.
   Dependency record(CUstream_st& stream);
-  // Returns once all are met, or the context has failed; tells planned faults that the program asks.
+  // Returns once all are met, or once the context has failed. Notifies planned faults that the program asks.
   CUresult wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>& dependencies);
-  // The same, without waiting for the operations: CUDA_ERROR_NOT_READY if they are not finished.
+  // The same, without waiting: returns CUDA_ERROR_NOT_READY if the operations have not finished.
   CUresult query(Lock& lock, CUctx_st& context, const std::vector<Dependency>& dependencies);
   std::vector<Dependency> everything_in(CUctx_st& context);
   void notify();
@@ -71,21 +71,21 @@ class Gpu {
   std::condition_variable wake_;
   std::condition_variable done_;
   std::deque<std::atomic<std::uint64_t>> operations_;  // finished ones of each stream, by index
-  std::vector<std::shared_ptr<CUstream_st>> active_;   // with something left to do
+  std::vector<std::shared_ptr<CUstream_st>> active_;   // with work left
   std::uint64_t sequence_ = 0;
   std::uint64_t next_stream_id_ = 1;
   std::uint32_t next_context_uid_ = 1;
   std::uint64_t pass_ = 0;          // the worker's rounds over all streams
   std::uint64_t last_quiet_ = 0;    // the newest round in which nothing could move
-  std::uint64_t wanted_quiet_ = 0;  // somebody waits for such a round
+  std::uint64_t wanted_quiet_ = 0;  // a waiter needs such a round
   int waiters_ = 0;
   bool worker_started_ = false;
   bool asleep_ = false;
   bool urgent_ = false;
   bool fault_due_ = false;        // this round met an operation that will fault
-  bool faults_may_fire_ = false;  // one of them may, in this round
+  bool faults_may_fire_ = false;  // one of them may happen in this round
   int due_rounds_ = 0;
-  bool polling_ = false;  // a stream waits for a value in memory, whose change nobody announces
+  bool polling_ = false;  // a stream waits for a value in memory, whose change nothing announces
   bool notified_ = false;
 };
 

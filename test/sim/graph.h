@@ -5,9 +5,9 @@
 
 namespace sim {
 
-// Copies `from`'s nodes and edges, child graphs too, into the empty `to`, and announces each.
+// Copies the nodes and edges of `from`, and its child graphs, into the empty `to`. Announces each.
 void copy_graph(CUgraph_st& from, CUgraph_st& to);
-// One after another: after all that they depend on, otherwise in the order of their creation; child graphs in place.
+// In sequence: each node after those that it depends on, otherwise in order of creation. Child graphs run in place.
 std::vector<CUgraphExec_st::Step> steps_of(CUgraph_st& graph);
 std::uint32_t next_graph_id();
 

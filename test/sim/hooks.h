@@ -1,5 +1,5 @@
-// The seam between the simulated libcuda and the simulated libcupti and libcudart: which callbacks are wanted, and
-// what the others need to know of the calling thread. libcuda owns all of it.
+// The interface between the simulated libcuda and the simulated libcupti and libcudart: the wanted callbacks, and the
+// state of the calling thread that the others need. libcuda owns all of it.
 #pragma once
 
 #include <atomic>
@@ -18,14 +18,14 @@ struct Hooks {
   std::atomic<bool> resource[kIds]{};
 };
 
-// `shared`: version 13.3, and a driver that lets several tools hold it; `unshared`: the same, and an older driver.
+// `shared`: version 13.3, with a driver that allows several tools. `unshared`: the same version, with an older driver.
 enum class CuptiPolicy : int { normal, held, too_new, shared, unshared };
 
-// Where kernels of several processes wait for each other, in memory that they share.
+// A place in shared memory where kernels of several processes wait for each other.
 struct Meeting {
   std::atomic<std::uint32_t>* arrived;
   std::uint32_t parties;
-  bool arrives;  // false: this one only waits
+  bool arrives;  // false if this kernel only waits
 };
 
 }  // namespace sim
@@ -36,16 +36,16 @@ sim::CuptiPolicy sim_cupti_policy();
 void sim_current_context(CUcontext* context, std::uint32_t* uid);
 CUresult sim_context_error();  // the current context's sticky error
 std::uint32_t sim_next_correlation();
-// The correlation id of the runtime call that this thread is inside, 0 for none.
+// The correlation id of the runtime call that this thread is inside; 0 if none.
 std::uint32_t* sim_runtime_correlation();
-// The ids that CUPTI hands out; a null stream is the legacy one, or the thread's own.
+// The ids that CUPTI returns. A null stream is the legacy one, or the thread's own.
 std::uint32_t sim_stream_id(CUcontext context, CUstream stream, bool per_thread);
 std::uint64_t sim_graph_node_id(CUgraphNode node);
 std::uint32_t sim_graph_id(CUgraph graph);
 std::uint32_t sim_context_id(CUcontext context);
 std::uint32_t sim_context_device(CUcontext context);
-// For tests: lets go whatever a `hold … until=notify` rule holds.
+// For tests: releases everything that a `hold … until=notify` rule holds.
 void sim_notify();
-// The next kernel that this thread launches arrives at all of these, and ends once each has had its number of arrivals.
+// The next kernel that this thread launches arrives at all of these. It ends once each has had its number of arrivals.
 void sim_next_kernel_meets(const sim::Meeting* meetings, std::size_t count);
 }

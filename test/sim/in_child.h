@@ -1,5 +1,5 @@
-// Each case has a driver of its own, which a process can have only once: the body runs in a child and what it found
-// comes back through a pipe.
+// Each case needs a new driver, and a process can have only one. So the body runs in a child, and returns its result
+// through a pipe.
 #pragma once
 
 #include <cuda.h>
@@ -32,7 +32,7 @@ Found in_child(const char* plan, Found (*body)()) {
   return found;
 }
 
-// A context, a module and a word of pinned memory per stream for its markers.
+// A context, a module, and one word of pinned memory per stream for its markers.
 struct Rig {
   CUcontext context = nullptr;
   CUmodule module = nullptr;

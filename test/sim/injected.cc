@@ -1,4 +1,4 @@
-// Stands for an injected tool: the driver must answer it inside cuInit. With INJECTED_TOOL_HOLDS_CUPTI it subscribes.
+// Represents an injected tool: the driver must answer it inside cuInit. With INJECTED_TOOL_HOLDS_CUPTI it subscribes.
 #include <cuda.h>
 #include <cupti.h>
 

@@ -1,4 +1,4 @@
-// The arguments of a kernel launch, and the operation it becomes.
+// The arguments of a kernel launch, and the resulting operation.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace sim {
 
-// To whoever asked for the driver's log.
+// Passes the message to the registered log callback.
 void log(std::string message);
 
 struct Launch {
@@ -19,20 +19,20 @@ struct Launch {
   void** extra = nullptr;
 };
 
-// The checks that the driver makes at the call itself.
+// The checks that the driver makes in the call itself.
 CUresult check(const Launch& launch);
 Op kernel_op(const Launch& launch);
 
 // The meetings of the next kernel that this thread launches (sim_next_kernel_meets).
 std::vector<Meeting>& next_meetings();
 
-// Modules are loaded late, as by CUDA_MODULE_LOADING=LAZY.
+// Modules are loaded late, as with CUDA_MODULE_LOADING=LAZY.
 void load_of(CUfunction function);
-// Those of its ".entry" in PTX, or what its name ends in: "fill__8_4" has one of 8 bytes and one of 4. Each lies at a
-// multiple of 8 or of its size.
+// Parameters come from the kernel's ".entry" in PTX, or from the end of its name: "fill__8_4" has one of 8 bytes and
+// one of 4. Each offset is a multiple of 8 or of the size.
 CUresult parameter_of(const CUfunc_st& function, std::size_t index, std::size_t* offset, std::size_t* size);
 
-// The variable of a module that a line ".global .align 8 .b8 NAME[BYTES];" of its text defines, made when it is asked for.
+// The variable that a line ".global .align 8 .b8 NAME[BYTES];" of the module's text defines, made at the first request.
 CUresult variable_of(CUmodule module, const std::string& name, std::uint64_t& address, std::size_t& bytes);
 
 }  // namespace sim

@@ -1,5 +1,5 @@
-// A profiler plugin of the user's own: writes what it is asked, with its own contexts and handles, to LOGGING_FILE. It has
-// the table of LOGGING_VERSION alone, and wants the events of LOGGING_MASK.
+// A user's profiler plugin. Writes all calls to LOGGING_FILE, with its own contexts and handles. It has only the table
+// of LOGGING_VERSION, and requests the events of LOGGING_MASK.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -12,7 +12,7 @@ namespace {
 
 int version() { return std::atoi(std::getenv("LOGGING_VERSION")); }
 
-std::uintptr_t last_handle;  // of contexts and events
+std::uintptr_t last_handle;  // the last one given to a context or event
 
 void* new_handle() { return reinterpret_cast<void*>(++last_handle * 0x100); }
 

@@ -1,4 +1,4 @@
-// Device memory, which is host memory here: who allocated or registered which range, under which context.
+// Device memory, which is host memory here: who allocated or registered which range, in which context.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@ namespace sim {
 class Memory {
  public:
   enum class Kind { device, pinned, registered, mapped };
-  // Before anything is allocated.
+  // Called before anything is allocated.
   void set_total(std::size_t bytes) { total_ = bytes; }
   std::size_t total() const { return total_; }
 
   CUresult allocate(std::uint32_t context_uid, std::size_t bytes, Kind kind, std::uint64_t& address);
   CUresult release(std::uint64_t address, Kind kind);
   CUresult enlist(std::uint32_t context_uid, std::uint64_t address, std::size_t bytes);
-  // Addresses alone, at `wanted` if they are free; then memory at them.
+  // reserve() reserves only addresses, at `wanted` if they are free. map() then provides memory there.
   CUresult reserve(std::size_t bytes, std::uint64_t wanted, std::uint64_t& address);
   CUresult map(std::uint64_t address, std::size_t bytes);
-  // Everything that was allocated or registered under a context dies with it.
+  // Everything allocated or registered in a context ends with it.
   void forget_context(std::uint32_t context_uid);
 
-  // Whether the whole range lies inside one live range. Every context may use another's memory, as with peer access.
+  // Whether the whole range is inside one live range. Every context may use another's memory, as with peer access.
   bool holds(std::uint64_t address, std::uint64_t bytes) const;
   std::size_t free_bytes() const;
 

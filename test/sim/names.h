@@ -32,7 +32,7 @@ const char* name_in(const Name (&table)[Count], std::uint32_t number) {
   return nullptr;
 }
 
-// The sentence that goes with the commonest codes; their name for the others; null for what is no code.
+// The sentence for the commonest codes, the name of other codes, or null for an unknown code.
 inline const char* error_text(std::uint32_t code) {
   switch (code) {
     case 0:

@@ -1,9 +1,9 @@
 // The simulated NCCL: communicators, collectives, sends and receives, as far as a profiler plugin and the recorder see
-// them. Calls are made to the plugin in the order in which NCCL 2.23 to 2.29 make them; SIM_NCCL_INTERFACE says up to
-// which version of the interface (6).
+// them. It calls the plugin in the same order as NCCL 2.23 to 2.29. SIM_NCCL_INTERFACE is the newest version of the
+// interface that it offers (6).
 //
-// Ranks meet in a file that SIM_NCCL_FILE names, which all of them share: a kernel ends once all ranks of its collective,
-// or both ends of a message, have reached theirs on the GPU. A call of another function, size or type than the first
+// Ranks meet in a file named by SIM_NCCL_FILE, which all of them share. A kernel ends once all ranks of its collective,
+// or both ends of a message, have reached it on the GPU. A call whose function, size or type differs from the first
 // caller's never ends, for any rank.
 #include "abi.h"
 //
@@ -66,12 +66,12 @@ Place& place_of(const std::string& name) {
 
 // ---- the plugin
 
-using Any = profiler::Table<profiler::InitById>;  // the tables differ in init alone
+using Any = profiler::Table<profiler::InitById>;  // the tables differ only in init
 
 struct Plugin {
-  int version = 0;  // 0: there is none
+  int version = 0;  // 0 if there is none
   void* found = nullptr;
-  Any* table = nullptr;  // the same, but for init of older versions
+  Any* table = nullptr;  // the same table, except for init of older versions
   int mask = 0;
 };
 
@@ -108,7 +108,7 @@ struct Comm {
   void* context = nullptr;
   std::map<std::string, std::uint64_t> sequence;  // by function
   std::uint64_t collectives = 0;
-  std::map<std::tuple<int, int, bool>, std::uint64_t> messages;  // from, to, as their sender
+  std::map<std::tuple<int, int, bool>, std::uint64_t> messages;  // from, to, counted by the sender
 };
 
 struct Task {
@@ -140,7 +140,7 @@ void stop(void* handle) {
 
 template <typename Event>
 void fill_head(Event& event, std::uint64_t type, void* parent, int rank) {
-  event.head.type = plugin().version < 5 ? 0x5a5a5a00 | type : type;  // one byte of it up to version 4
+  event.head.type = plugin().version < 5 ? 0x5a5a5a00 | type : type;  // up to version 4, only one byte of it counts
   event.head.parent = parent;
   event.head.rank = rank;
 }
@@ -222,7 +222,7 @@ sim::Meeting meeting(const Task& task) {
   return {&place.arrived, same ? parties : UINT32_MAX, same};
 }
 
-// All tasks of one communicator go into one kernel.
+// All tasks of one communicator run in one kernel.
 int launch(Comm& comm, std::vector<Task*>& tasks) {
   std::vector<sim::Meeting> meetings;
   for (const Task* task : tasks) meetings.push_back(meeting(*task));
@@ -235,7 +235,7 @@ int launch(Comm& comm, std::vector<Task*>& tasks) {
   }
   sim_next_kernel_meets(meetings.data(), meetings.size());
   const CUfunction function = kernel(tasks.front()->pairs() ? "SendRecv" : tasks.front()->function);
-  // Less than the kernel's parameter has: NCCL passes as much of it as it uses.
+  // Less than the size of the kernel's parameter: NCCL passes only the used part.
   std::uint64_t arguments[16] = {};
   std::size_t bytes = sizeof arguments;
   void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, arguments, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
@@ -263,7 +263,7 @@ int end_group() {
     if (std::find(comms.begin(), comms.end(), task.comm) == comms.end()) comms.push_back(task.comm);
   }
   for (Comm* comm : comms) {
-    // Collectives before messages, each in a kernel of its own.
+    // Collectives come before messages, each in a separate kernel.
     for (const bool pairs : {false, true}) {
       std::vector<Task*> of_comm;
       for (Task& task : tasks) {
@@ -290,7 +290,7 @@ int enqueue(Task task) {
   }
   if (calls && wants(task.pairs() ? profiler::kPointToPointCall | profiler::kPointToPoint | kParts
                                   : profiler::kCollectiveCall | profiler::kCollective | kParts)) {
-    // A call to a point is like one of a collective, without the root.
+    // A point-to-point call has the same layout as a collective one, without the root.
     profiler::CollectiveCallEvent event{};
     fill_head(event, task.pairs() ? profiler::kPointToPointCall : profiler::kCollectiveCall, group.handle, 0);
     fill(event, task);

@@ -1,5 +1,5 @@
-// The simulated libnvidia-ml: on the first simulated device is one other process. CUDADIAG_SIM_GPU_PROCESS gives its
-// pid and bytes, "4800:104857600"; without it there is none.
+// The simulated libnvidia-ml: one other process uses the first simulated device. CUDADIAG_SIM_GPU_PROCESS gives its pid
+// and bytes, "4800:104857600". Without the variable, there is none.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

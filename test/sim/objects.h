@@ -1,4 +1,4 @@
-// The objects behind the driver's opaque handles. Gpu::mutex guards every member that says nothing else.
+// The objects of the driver's opaque handles. Gpu::mutex guards every member without another comment.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace sim {
 
-// Holds until `stream` has finished its first `count` entries.
+// Pending until `stream` has finished its first `count` entries.
 struct Dependency {
   std::shared_ptr<CUstream_st> stream;
   std::uint64_t count = 0;
@@ -34,13 +34,13 @@ struct Op {
     write32,
     wait32,
     wait_streams,
-    record_event,  // of graphs: `data` is the event
+    record_event,  // in graphs: `data` is the event
     wait_event,
   };
   Kind kind = Kind::kernel;
-  bool device_source = false;       // source is device memory, to be checked when the operation runs
+  bool device_source = false;       // the source is device memory, checked when the operation runs
   bool device_destination = false;  // likewise
-  bool through = false;             // the destination is the pointer that lies at the source when it runs
+  bool through = false;             // the destination is the pointer stored at the source when it runs
   unsigned int flags = 0;
   std::uint32_t value = 0;
   std::uint64_t destination = 0;
@@ -51,15 +51,15 @@ struct Op {
   CUhostFn host_function = nullptr;
   void* data = nullptr;
   Rule* rule = nullptr;
-  std::uint64_t sequence = 0;      // issue order in the process
-  std::shared_ptr<char[]> staged;  // what was copied out of pageable memory at the call
+  std::uint64_t sequence = 0;      // order of issue in the process
+  std::shared_ptr<char[]> staged;  // copied out of pageable memory at the call
   std::vector<Dependency> after;
   std::vector<Meeting> meetings;
-  bool has_arrived = false;                   // at them
-  std::vector<std::vector<char>> parameters;  // of a kernel whose name says how large they are
+  bool has_arrived = false;                   // at all meetings
+  std::vector<std::vector<char>> parameters;  // of a kernel whose name gives their sizes
 
   Work work() const;
-  // As plans say it: a kernel's blocks in x, bytes of the others.
+  // As in plans: a kernel's blocks in x, or the bytes of other operations.
   std::uint64_t size() const { return kind == Kind::kernel ? grid[0] : bytes; }
 };
 
@@ -77,9 +77,9 @@ struct Capture {
 
 struct CUctx_st {
   CUdevice device = 0;
-  std::atomic<std::uint32_t> uid{0};  // changes when a primary context is made anew at the same address
+  std::atomic<std::uint32_t> uid{0};  // changes when a primary context is recreated at the same address
   std::atomic<CUresult> error{CUDA_SUCCESS};
-  CUresult unseen = CUDA_SUCCESS;  // it has failed with this, and nothing runs any more; but nobody has asked yet
+  CUresult unseen = CUDA_SUCCESS;  // it has failed with this code and nothing runs any more, but no call has asked yet
   std::atomic<bool> alive{false};
   std::atomic<std::uint64_t> asked{0};  // sequence of the newest operation that the program has asked about
   unsigned int retained = 0;
@@ -88,13 +88,13 @@ struct CUctx_st {
   std::shared_ptr<CUstream_st> legacy;
   std::vector<std::shared_ptr<CUstream_st>> streams;  // with the legacy and the per-thread ones
   std::unordered_map<std::thread::id, std::shared_ptr<CUstream_st>> per_thread;
-  std::set<CUcontext> peers;  // whose memory it asked for; it has all anyway
+  std::set<CUcontext> peers;  // whose memory it requested; it can access all memory anyway
 };
 
 struct CUstream_st : std::enable_shared_from_this<CUstream_st> {
   CUcontext context = nullptr;
   std::uint32_t context_uid = 0;
-  std::uint32_t index = 0;  // order of creation in the process, as plans count; 0 is the legacy stream
+  std::uint32_t index = 0;  // order of creation in the process, as in plans; 0 is the legacy stream
   std::uint64_t id = 0;
   unsigned int flags = 0;
   int priority = 0;
@@ -102,16 +102,16 @@ struct CUstream_st : std::enable_shared_from_this<CUstream_st> {
   bool active = false;  // in the worker's list
 
   std::vector<sim::Op> incoming;
-  std::vector<sim::Op> running;  // the worker's own
-  std::size_t next = 0;          // the worker's own
+  std::vector<sim::Op> running;  // only the worker uses it
+  std::size_t next = 0;          // only the worker uses it
   std::uint64_t issued = 0;
-  std::uint64_t legacy_seen = 0;   // how far behind the legacy stream this one has been queued
-  std::uint64_t last_barrier = 0;  // of the legacy stream: newest blocking operation it already waits for
+  std::uint64_t legacy_seen = 0;   // how much of the legacy stream this one already waits for
+  std::uint64_t last_barrier = 0;  // in the legacy stream: the newest blocking operation that it already waits for
   std::atomic<std::uint64_t> finished{0};
-  std::atomic<std::uint64_t>* operations = nullptr;  // finished ones, as plans count
+  std::atomic<std::uint64_t>* operations = nullptr;  // number of finished ones, as in plans
 
   std::shared_ptr<sim::Capture> capture;
-  std::vector<CUgraphNode> tail;  // what the next captured node depends on
+  std::vector<CUgraphNode> tail;  // the nodes that the next captured node depends on
 
   bool synchronises_with_legacy() const { return !(flags & CU_STREAM_NON_BLOCKING); }
 };
@@ -133,7 +133,7 @@ struct CUfunc_st {
 struct CUmod_st {
   std::uint32_t id = 0;
   std::string image;
-  std::atomic<bool> loaded = false;  // by the first question about a function, or its first launch
+  std::atomic<bool> loaded = false;  // set by the first query about a function, or by its first launch
   std::unordered_map<std::string, std::unique_ptr<CUfunc_st>> functions;
   std::unordered_map<std::string, std::pair<std::uint64_t, std::size_t>> variables;  // address and bytes
 };
@@ -144,19 +144,19 @@ struct CUgraphNode_st {
   sim::Op op;
   std::vector<CUgraphNode> dependencies;
   CUgraph graph = nullptr;
-  std::shared_ptr<CUgraph_st> child;                      // of a conditional node its body, which always runs
-  CUgraph body = nullptr;                                 // what the caller is given a pointer to
+  std::shared_ptr<CUgraph_st> child;                      // for a conditional node, its body, which always runs
+  CUgraph body = nullptr;                                 // the caller gets a pointer to it
   std::shared_ptr<void> life = std::make_shared<char>();  // ends with the node
 };
 
 struct CUgraph_st {
   std::uint32_t id = 0;
-  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  // in the order of their creation
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  // in order of creation
 };
 
 struct CUgraphExec_st {
   struct Step {
-    CUgraphNode node;  // of the graph that it was made from; may be gone
+    CUgraphNode node;  // of the graph that it was made from; may no longer exist
     sim::Op op;
     std::weak_ptr<void> life{};  // of the node
     bool enabled = true;

@@ -25,49 +25,49 @@ struct Rule {
   enum class Effect : std::uint8_t { fault, fail, hold, hang, missing };
   Effect effect = Effect::fault;
 
-  // The operations it applies to: every condition given must hold.
+  // The operations to which it applies: every given condition must be true.
   std::optional<Work> work;
   std::optional<std::string> kernel;
   std::optional<std::uint32_t> stream;
-  std::optional<std::uint64_t> size;  // a kernel's blocks in x; bytes of the others
+  std::optional<std::uint64_t> size;  // a kernel's blocks in x; the bytes of other operations
   std::string api;
 
-  std::uint64_t nth = 1;  // 0: every one
+  std::uint64_t nth = 1;  // 0 means every one
   std::uint64_t seen = 0;
   CUresult code = CUDA_ERROR_ILLEGAL_ADDRESS;
-  std::optional<Progress> after;  // fault: not before this; hold: until this, or until sim_notify()
+  std::optional<Progress> after;  // fault: not earlier than this; hold: until this, or until sim_notify()
   bool at_once = false;           // fault: does not wait until the program asks
   bool unseen = false;            // fault: calls succeed until the program asks, though nothing runs any more
   bool beside = false;            // fail: not before another thread's call has ended
   bool fired = false;
-  std::uint64_t first_run = 1, last_run = UINT64_MAX;  // in which it holds
+  std::uint64_t first_run = 1, last_run = UINT64_MAX;  // the runs to which it applies
 };
 
 class Plan {
  public:
-  // Returns what is wrong with the text, empty if nothing is. Rules of other runs than the `run`-th are left out.
+  // Returns what is wrong with the text, or an empty text. Ignores rules for runs other than the `run`-th.
   std::string parse(std::string_view text, std::uint64_t run);
 
-  // The rule that the next operation of this kind meets; counts it.
+  // The rule that applies to the next operation of this kind. Counts the operation.
   Rule* match(Work work, const std::string* kernel, std::uint64_t size, std::uint32_t stream);
-  // The rule by which this call of `api` must fail, if it must; counts it.
+  // The rule by which this call of `api` must fail, if any. Counts the call.
   const Rule* failure_of(std::string_view api);
   bool lacks_kernel(std::string_view name) const;
-  // Whether `stream`, having finished `count` operations, must stand still until a planned fault has happened.
+  // Whether `stream`, after `count` operations, must stop until a planned fault has happened.
   bool gates(std::uint32_t stream, std::uint64_t count) const;
 
   bool has_rules() const { return !rules_.empty(); }
   bool orders_streams() const { return orders_streams_; }
   bool shuffles() const { return shuffle_.has_value(); }
-  // Heads with a chance of `of` in `in`. The GPU's worker alone asks.
+  // Returns true with a probability of `of` / `in`. Only the GPU's worker calls it.
   bool toss(unsigned of, unsigned in) { return (*shuffle_)() % in < of; }
   bool fails_calls() const { return fails_calls_; }
   int devices() const { return devices_; }
-  bool shared() const { return shared_; }  // the devices are, under MPS
-  // Bytes of device memory; 0: as many as there are by default.
+  bool shared() const { return shared_; }  // whether the devices are shared under MPS
+  // Bytes of device memory; 0 means the default.
   std::uint64_t memory() const { return memory_; }
   CuptiPolicy cupti() const { return cupti_; }
-  const std::string& dump() const { return dump_; }  // file that a core dump is a copy of; empty: none is written
+  const std::string& dump() const { return dump_; }  // file to copy as a core dump; empty if none is written
 
  private:
   std::string parse_rule(const std::vector<std::string>& words, std::uint64_t run);

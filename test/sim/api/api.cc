@@ -13,9 +13,9 @@ namespace sim {
 namespace {
 
 std::atomic<bool> driver_ready{false};
-std::atomic<const char*> own_page{nullptr};  // 1 in it, which no child inherits, however it was made
+std::atomic<const char*> own_page{nullptr};  // contains 1; no child inherits it, however it was made
 std::atomic<std::uint32_t> last_correlation{0};
-std::atomic<std::uint32_t> calls_ended{0};  // of threads that have a context
+std::atomic<std::uint32_t> calls_ended{0};  // by threads that have a context
 thread_local std::uint32_t runtime_correlation = 0;
 
 struct Announcement {
@@ -25,7 +25,7 @@ struct Announcement {
 };
 
 std::vector<Announcement>& announcements() {
-  thread_local auto* pending = new std::vector<Announcement>;  // used until the thread's very end: never destroyed
+  thread_local auto* pending = new std::vector<Announcement>;  // used until the thread ends: never destroyed
   return *pending;
 }
 
@@ -57,13 +57,13 @@ const char* make_own_page() {
   return static_cast<const char*>(page);
 }
 
-// CUDA does not survive fork: the child's calls are refused, and no lock is touched.
+// CUDA does not survive fork: the child's calls are refused, and no lock is taken.
 bool forked() {
   const char* page = own_page;
   return page != nullptr && *page == 0;
 }
 
-// This thread is inside a call of its own meanwhile. Not for ever: the test is to fail, not to hang.
+// Meanwhile, this thread is inside a call of its own. The time is limited, so that the test fails instead of hanging.
 void wait_for_another_thread() {
   const auto latest = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   const std::uint32_t before = calls_ended;

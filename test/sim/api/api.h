@@ -1,5 +1,5 @@
-// How an entry point is written: SIM_API(name, need, (parameters), (arguments)) { body } exports it under its real
-// name, fills NVIDIA's parameter struct, and calls the body between the ENTER and EXIT callbacks.
+// How an entry point is written: SIM_API(name, need, (parameters), (arguments)) { body }. It exports the function under
+// its real name, fills NVIDIA's parameter struct, and calls the body between the ENTER and EXIT callbacks.
 #pragma once
 
 #include "capture.h"
@@ -12,7 +12,7 @@ enum class Need {
   nothing,
   driver,   // cuInit was called
   context,  // and a live context that has not failed is current
-  quiet,    // and no capture that forbids unsafe calls goes on
+  quiet,    // and no capture in progress forbids unsafe calls
 };
 
 struct Call {
@@ -25,10 +25,10 @@ CUcontext current_context();
 std::vector<CUcontext>& context_stack();
 void set_driver_ready(bool ready);
 
-// Null if the handle is of no live stream; 0, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD are understood. Mutex held.
+// Returns null if the handle is not of a live stream. Accepts 0, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD. Mutex held.
 CUstream_st* stream_of(CUstream handle, bool per_thread);
 
-// Resource callbacks are kept until the thread holds no lock, at the latest until the call's end.
+// Resource callbacks are kept until the thread holds no lock, at most until the end of the call.
 void announce(CUpti_CallbackIdResource id, CUcontext context, CUstream stream = nullptr);
 void announce_module(CUpti_CallbackIdResource id, CUcontext context, CUmodule module);
 void announce_node(CUgraph_st& graph, CUgraphNode_st& node);
@@ -38,7 +38,7 @@ void deliver_announcements();
 
 CUresult admit(const Call& call);
 
-// The two halves of an API callback; `enter` returns whether anybody listens.
+// The two halves of an API callback. `enter` returns whether a subscriber wants the callback.
 class Callback {
  public:
   Callback(const Call& call, const void* params, const char* symbol);
@@ -100,7 +100,7 @@ CUresult traced(const Call& call, const Params* params, Body body) {
   SIM_EXPORT(name, need, parameters, arguments, name##_body arguments) \
   static CUresult name##_body parameters
 
-// An entry point without parameters, for which NVIDIA has no struct.
+// An entry point without parameters. NVIDIA has no struct for it.
 #define SIM_API_VOID(name, need)                                                               \
   static CUresult name##_body();                                                               \
   extern "C" CUresult CUDAAPI name() {                                                         \
@@ -109,7 +109,8 @@ CUresult traced(const Call& call, const Params* params, Body body) {
   }                                                                                            \
   static CUresult name##_body()
 
-// One that has a variant (_ptsz or _ptds) for which stream 0 is the thread's own: the body's last parameter tells.
+// An entry point with a variant (_ptsz or _ptds) in which stream 0 is the thread's own: see the last
+// parameter.
 #define SIM_API_STREAM(name, suffix, need, parameters, arguments)                                \
   static CUresult name##_body(SIM_UNPACK parameters, bool per_thread);                           \
   SIM_EXPORT(name, need, parameters, arguments, name##_body(SIM_UNPACK arguments, false))        \

@@ -16,7 +16,7 @@ CUctx_st* primary_of(CUdevice device) {
   return device >= 0 && device < gpu.plan.devices() ? gpu.primary[static_cast<std::size_t>(device)].get() : nullptr;
 }
 
-// The device's contexts that cuCtxDestroy ended: their addresses come back, as the real driver's do.
+// The device's contexts that cuCtxDestroy ended. Their addresses are reused, as by the real driver.
 std::vector<CUcontext>& free_contexts() {
   static auto& contexts = *new std::vector<CUcontext>;
   return contexts;
@@ -226,7 +226,7 @@ SIM_API_VOID(cuCtxSynchronize, quiet) {
   return gpu.wait(lock, context, gpu.everything_in(context));
 }
 
-// As the legacy stream would, but for all streams.
+// As the legacy stream would do, but for all streams.
 SIM_API(cuCtxRecordEvent, context, (CUcontext hCtx, CUevent hEvent), (hCtx, hEvent)) {
   if (!hCtx || !hEvent) return CUDA_ERROR_INVALID_HANDLE;
   Gpu& gpu = Gpu::instance();
@@ -257,7 +257,7 @@ SIM_API(cuModuleLoadDataEx, context,
 SIM_API(cuModuleUnload, context, (CUmodule hmod), (hmod)) {
   sim::announce_module(CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, sim::current_context(), hmod);
   sim::deliver_announcements();
-  return CUDA_SUCCESS;  // the module stays: operations not yet finished name its kernels
+  return CUDA_SUCCESS;  // the module stays: unfinished operations refer to its kernels
 }
 
 SIM_API(cuModuleGetFunction, context, (CUfunction * hfunc, CUmodule hmod, const char* name), (hfunc, hmod, name)) {
@@ -283,7 +283,7 @@ SIM_API(cuLibraryLoadData, context,
   return CUDA_SUCCESS;
 }
 
-// A CUkernel is its CUfunction here, so that either may be launched, as with the real driver.
+// A CUkernel is the same object as its CUfunction here, so that either can be launched, as with the real driver.
 SIM_API(cuLibraryGetKernel, context, (CUkernel * pKernel, CUlibrary library, const char* name),
         (pKernel, library, name)) {
   return function_in(reinterpret_cast<CUmodule>(library), name, reinterpret_cast<CUfunction*>(pKernel), true);

@@ -16,7 +16,7 @@ using sim::Gpu;
 
 namespace {
 
-// Which process this is of those that initialise with the same file: each adds a byte to it. 1 without a file.
+// The number of this process among those that initialise with the same file: each adds a byte to it. 1 without a file.
 std::uint64_t count_run() {
   const char* path = std::getenv("CUDADIAG_SIM_RUNS");
   std::FILE* file = path ? std::fopen(path, "a") : nullptr;
@@ -79,7 +79,7 @@ void sim::log(std::string message) {
   if (CUlogsCallback callback = log_callback) callback(log_data, CU_LOG_LEVEL_ERROR, message.data(), message.size());
 }
 
-// No callback of CUPTI's tells of it.
+// No CUPTI callback reports this call.
 extern "C" CUresult CUDAAPI cuLogsRegisterCallback(CUlogsCallback callback, void* data, CUlogsCallbackHandle* out) {
   log_data = data;
   log_callback = callback;
@@ -87,7 +87,7 @@ extern "C" CUresult CUDAAPI cuLogsRegisterCallback(CUlogsCallback callback, void
   return CUDA_SUCCESS;
 }
 
-// With an injection library the driver takes the settings, and writes no dumps.
+// With an injection library, the driver accepts the settings, but writes no dumps.
 extern "C" CUresult CUDAAPI cuCoredumpSetAttributeGlobal(CUcoredumpSettings setting, void* value, size_t* size) {
   Gpu& gpu = Gpu::instance();
   std::lock_guard lock(gpu.mutex);
@@ -179,7 +179,7 @@ SIM_API(cuGetErrorString, nothing, (CUresult error, const char** pStr), (error, 
   return *pStr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-// Looks the name up among our own exports: the newest version first, the per-thread variant if that was asked for.
+// Looks the name up among our own exports: the newest version first, and the per-thread variant if requested.
 SIM_API(cuGetProcAddress_v2, nothing,
         (const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags,
          CUdriverProcAddressQueryResult* symbolStatus),

@@ -1,4 +1,4 @@
-// Graphs: built by capture or by hand, run node after node on the stream they are launched into.
+// Graphs: built by capture or by hand. They run node after node on the stream into which they are launched.
 #include <algorithm>
 #include <unordered_map>
 
@@ -24,7 +24,7 @@ void sim::copy_graph(CUgraph_st& from, CUgraph_st& to) {
     }
     copies[node.get()] = copy;
   }
-  // A node may depend on one that was made after it.
+  // A node may depend on a later one.
   for (const auto& node : from.nodes) {
     for (CUgraphNode dependency : node->dependencies) {
       copies.at(node.get())->dependencies.push_back(copies.at(dependency));
@@ -56,7 +56,7 @@ std::vector<CUgraphExec_st::Step> sim::steps_of(CUgraph_st& graph) {
 
 namespace {
 
-// Destroyed ones: handles come back, the latest first.
+// Destroyed executable graphs. Their handles are reused, the latest first.
 std::vector<CUgraphExec>& spare_execs() {
   static auto& execs = *new std::vector<CUgraphExec>;
   return execs;
@@ -69,7 +69,7 @@ CUresult instantiate(CUgraphExec* exec, CUgraph graph) {
   CUgraphExec made = spare_execs().back();
   spare_execs().pop_back();
   *made = {sim::next_graph_id(), sim::steps_of(*graph)};
-  // The driver works on a copy of its own, and CUPTI tells of that too.
+  // The driver works on its own copy, and CUPTI reports that copy too.
   CUgraph_st own;
   sim::copy_graph(*graph, own);
   *exec = made;
@@ -116,7 +116,7 @@ SIM_API(cuGraphExecUpdate_v2, context,
   *resultInfo = {};
   resultInfo->result = fits ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
   if (!fits) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-  // Its nodes are still called as those of the graph that it was made from.
+  // Calls still name its nodes by those of the graph that it was made from.
   for (std::size_t i = 0; i < steps.size(); ++i) hGraphExec->steps[i].op = std::move(steps[i].op);
   return CUDA_SUCCESS;
 }

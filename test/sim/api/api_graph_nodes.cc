@@ -1,4 +1,4 @@
-// Nodes of graphs: adding them by hand, asking for them, taking them out.
+// Nodes of graphs: adding them by hand, querying them, removing them.
 #include <algorithm>
 
 #include "api/api.h"
@@ -21,7 +21,7 @@ Op set_op(const CUDA_MEMSET_NODE_PARAMS& p) {
   return op;
 }
 
-// Gives one node of an executable graph something else to do.
+// Replaces the operation of one node of an executable graph.
 CUresult set(CUgraphExec exec, CUgraphNode node, Op op) {
   Gpu::Lock lock(Gpu::instance().mutex);
   for (auto& step : exec->steps) {
@@ -32,7 +32,7 @@ CUresult set(CUgraphExec exec, CUgraphNode node, Op op) {
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-// As drivers do, it takes a node only of a graph that still exists, and only of three kinds.
+// As real drivers do, it accepts only a node of a graph that still exists, of one of three kinds.
 CUgraphExec_st::Step* switchable(CUgraphExec exec, CUgraphNode node) {
   for (auto& step : exec->steps) {
     if (step.node != node || step.life.expired()) continue;
@@ -48,7 +48,7 @@ CUgraphNode add(CUgraph graph, Op op, const CUgraphNode* dependencies, std::size
   return sim::add_node(*graph, std::move(op), {dependencies, dependencies + count});
 }
 
-// The usual way of asking: the number where there is no place for an answer.
+// The usual form of a query: it returns only the number if there is no room for an answer.
 CUresult answer(const std::vector<CUgraphNode>& nodes, CUgraphNode* out, std::size_t* count) {
   if (out) std::copy_n(nodes.begin(), std::min(*count, nodes.size()), out);
   *count = nodes.size();

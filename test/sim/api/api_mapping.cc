@@ -1,4 +1,4 @@
-// Memory that is mapped at reserved addresses. A handle is the number of its bytes.
+// Memory mapped at reserved addresses. A handle is the number of bytes.
 #include <sys/mman.h>
 
 #include "api/api.h"

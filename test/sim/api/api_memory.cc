@@ -17,7 +17,7 @@ CUresult allocate(Pointer* place, std::size_t bytes, Memory::Kind kind) {
   return result;
 }
 
-// Freeing waits for the device, as the real driver does.
+// Freeing waits for the device, as in the real driver.
 CUresult release(std::uint64_t address, Memory::Kind kind) {
   Gpu& gpu = Gpu::instance();
   {
@@ -39,7 +39,7 @@ CUresult issue(CUstream handle, bool per_thread, Op op, bool blocking) {
   return gpu.wait(lock, *stream->context, {{stream->shared_from_this(), stream->issued}});
 }
 
-// Which sides of a copy the caller says are device memory; `known` lets the driver find out.
+// Which sides of a copy the caller declares as device memory. With `known`, the driver finds out itself.
 enum class Sides { known, host_to_device, device_to_host, device_to_device };
 
 // How a call issues its operation.
@@ -60,7 +60,7 @@ CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, Sides sides, 
   op.destination = to;
   op.source = from;
   op.bytes = bytes;
-  if (!from_known && !way.blocking) {  // pageable: the caller may use it again at once
+  if (!from_known && !way.blocking) {  // pageable: the caller may reuse it at once
     op.staged = std::shared_ptr<char[]>(new char[bytes]);
     std::memcpy(op.staged.get(), reinterpret_cast<const void*>(from), bytes);
   }
@@ -181,7 +181,7 @@ SIM_API_STREAM(cuMemcpyDtoDAsync_v2, _ptsz, context,
   return copy(dstDevice, srcDevice, ByteCount, Sides::device_to_device, {hStream, per_thread, false});
 }
 
-// A row is an operation.
+// Each row is an operation.
 SIM_API_STREAM(cuMemcpy2DAsync_v2, _ptsz, context, (const CUDA_MEMCPY2D* pCopy, CUstream hStream), (pCopy, hStream)) {
   const auto place = [](CUmemorytype type, const void* host, CUdeviceptr device) {
     return type == CU_MEMORYTYPE_HOST ? device_view(host) : device;

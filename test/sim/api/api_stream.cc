@@ -16,7 +16,7 @@ CUresult create_stream(CUstream* handle, unsigned int flags, int priority) {
   return CUDA_SUCCESS;
 }
 
-// An external one stays a node of its own.
+// An external event becomes a separate node.
 CUresult record_event(CUevent event, CUstream handle, unsigned int flags, bool per_thread) {
   Gpu::Lock lock(Gpu::instance().mutex);
   CUstream_st* stream = sim::stream_of(handle, per_thread);
@@ -30,7 +30,7 @@ CUresult record_event(CUevent event, CUstream handle, unsigned int flags, bool p
   return stream->context->error;
 }
 
-// The waiting stream joins the capture that the event was recorded in.
+// The waiting stream joins the capture in which the event was recorded.
 CUresult join_capture(CUstream_st& stream, const CUevent_st& event) {
   if (stream.capture && stream.capture != event.capture) {
     stream.capture->invalid = true;
@@ -90,7 +90,7 @@ SIM_API(cuStreamCreateWithPriority, context, (CUstream * phStream, unsigned int 
   return create_stream(phStream, flags, priority);
 }
 
-// Returns at once; what is queued still runs, and then the handle may come back.
+// Returns at once. Queued work still runs; afterwards, the handle may be reused.
 SIM_API(cuStreamDestroy_v2, context, (CUstream hStream), (hStream)) {
   if (!hStream || hStream->destroyed) return CUDA_ERROR_INVALID_HANDLE;
   sim::announce(CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, hStream->context, hStream);
@@ -199,7 +199,7 @@ SIM_API_STREAM(cuStreamWaitValue32_v2, _ptsz, context,
   return memory_op(Op::Kind::wait32, stream, addr, value, flags, per_thread);
 }
 
-// The deprecated first version, which dlsym finds under the plain name, is a trap on current drivers.
+// The deprecated first version. dlsym finds it under the plain name, and on current drivers it always fails.
 SIM_API(cuStreamWriteValue32, context, (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags),
         (stream, addr, value, flags)) {
   static_cast<void>(stream), static_cast<void>(addr), static_cast<void>(value), static_cast<void>(flags);

@@ -52,17 +52,17 @@ CUresult sim::check(const Launch& launch) {
 
 namespace {
 
-// The parameter at an offset, whichever way the launch gives them.
+// The parameter at an offset, in either form of a launch.
 template <typename T>
 T parameter_at(const Launch& launch, std::size_t index, std::size_t offset) {
   T value{};
-  // As CU_LAUNCH_PARAM_BUFFER_POINTER, the buffer, …
+  // CU_LAUNCH_PARAM_BUFFER_POINTER, then the buffer, …
   const char* buffer = launch.parameters ? nullptr : static_cast<const char*>(launch.extra[1]);
   std::memcpy(&value, buffer ? buffer + offset : launch.parameters[index], sizeof value);
   return value;
 }
 
-// The kernels that do something: README.md lists them.
+// The kernels that have an effect. README.md lists them.
 void take_parameters(const Launch& launch, Op& op) {
   const std::string& name = launch.function->name;
   if (!launch.parameters && !launch.extra) return;
