@@ -18,7 +18,7 @@ Capture capture(std::uint64_t began, std::uint32_t tid = 10, CUstreamCaptureMode
 
 }  // namespace
 
-TEST_CASE("the per-thread default stream is another one in each thread and context, all others are shared") {
+TEST_CASE("each thread and context has its own per-thread default stream, and all others are shared") {
   CHECK(Captures::stream({nullptr, true}, 1, 10) != Captures::stream({nullptr, true}, 1, 11));
   CHECK(Captures::stream({nullptr, true}, 1, 10) != Captures::stream({nullptr, true}, 2, 10));
   CHECK(Captures::stream({nullptr, true}, 1, 10) == Captures::stream({CU_STREAM_PER_THREAD, false}, 1, 10));
@@ -26,18 +26,18 @@ TEST_CASE("the per-thread default stream is another one in each thread and conte
   CHECK(stream(0x100) != stream(0x200));
 }
 
-TEST_CASE("an error is about the stream's capture, else the thread's own, else the one that forbids most") {
+TEST_CASE("an error concerns the stream's capture, else the thread's own, else the one that forbids most") {
   Captures captures;
   captures.began(stream(0x100), capture(1, 10, CU_STREAM_CAPTURE_MODE_RELAXED));
   captures.began(stream(0x200), capture(2, 11, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
   captures.began(stream(0x300), capture(3, 12, CU_STREAM_CAPTURE_MODE_GLOBAL));
   CHECK(captures.concerned(stream(0x100), 12).began == 1);
   CHECK(captures.concerned({}, 11).began == 2);
-  CHECK(captures.concerned({}, 10).began == 3);  // its own is relaxed
+  CHECK(captures.concerned({}, 10).began == 3);  // the thread's own capture is relaxed
   CHECK(captures.concerned({}, 99).began == 3);
 }
 
-TEST_CASE("a capture that was refused leaves an earlier one of its stream") {
+TEST_CASE("a refused capture keeps an earlier capture of its stream") {
   Captures captures;
   captures.began(stream(0x100), capture(1));
   captures.began(stream(0x100), capture(2));
@@ -58,7 +58,7 @@ TEST_CASE("captures end with their context") {
   CHECK(captures.ended(stream(0x200)));
 }
 
-TEST_CASE("of captures that never end the oldest are forgotten") {
+TEST_CASE("the oldest captures that never end are dropped") {
   Captures captures;
   for (std::uintptr_t i = 1; i <= 65; ++i) captures.began(stream(i << 8), capture(i));
   CHECK_FALSE(captures.ended(stream(1 << 8)));

@@ -9,7 +9,7 @@
 using cudadiag::record::IdTable;
 using cudadiag::record::leading_number;
 
-TEST_CASE("a key has the id and the stamp that it was last given") {
+TEST_CASE("a key has the id and the stamp that were set last") {
   const auto table = std::make_unique<IdTable<1024>>();
   CHECK(table->find(5) == 0);
   CHECK(table->insert(5, 7));
@@ -25,7 +25,7 @@ TEST_CASE("keys that share a place are all found") {
   for (std::uint32_t i = 1; i <= 64; ++i) CHECK(table->find(5 + std::uint64_t{i} * 1024) == i);
 }
 
-TEST_CASE("a table that is full near a key says so, and keeps what it has") {
+TEST_CASE("a table that is full near a key refuses it and keeps its entries") {
   const auto table = std::make_unique<IdTable<1024>>();
   for (std::uint32_t i = 1; i <= 64; ++i) REQUIRE(table->insert(5 + std::uint64_t{i} * 1024, i));
   CHECK_FALSE(table->insert(5 + std::uint64_t{65} * 1024, 65));
@@ -34,14 +34,14 @@ TEST_CASE("a table that is full near a key says so, and keeps what it has") {
   CHECK(table->find(5 + std::uint64_t{64} * 1024) == 99);
 }
 
-TEST_CASE("a look-up goes round at the end of the table") {
+TEST_CASE("a look-up wraps around at the end of the table") {
   const auto table = std::make_unique<IdTable<1024>>();
   CHECK(table->insert(1023, 1));
   CHECK(table->insert(2047, 2));
   CHECK(table->find(2047) == 2);
 }
 
-TEST_CASE("a number is what a text begins with") {
+TEST_CASE("a number is read from the beginning of a text") {
   CHECK(leading_number("4711 (python)") == 4711);
   CHECK(leading_number("x4711") == 0);
   CHECK(leading_number("") == 0);

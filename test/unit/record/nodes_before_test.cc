@@ -28,7 +28,7 @@ using List = std::vector<std::uint32_t>;
 
 }  // namespace
 
-TEST_CASE("a node without dependencies has none before it") {
+TEST_CASE("a node without dependencies has no nodes before it") {
   const Ordered ordered = nodes_before(0, {0, 0, 0}, {{0, 1}, {1, 2}});
   CHECK_FALSE(ordered.any);
   CHECK(ordered.before.empty());
@@ -41,14 +41,14 @@ TEST_CASE("dependencies are followed to their beginning, in any order of edges")
   CHECK(nodes_before(3, parents, {{1, 2}, {3, 4}, {0, 1}, {2, 3}}).before == List{0, 1, 2});
 }
 
-TEST_CASE("another branch and what comes after stay apart") {
+TEST_CASE("nodes of another branch and later nodes do not come before") {
   // 0 leads to 1 and 2, both lead to 3.
   const std::vector<GraphEdge> edges = {{0, 1}, {0, 2}, {1, 3}, {2, 3}};
   CHECK(nodes_before(1, List(4, 0), edges).before == List{0});
   CHECK(nodes_before(3, List(4, 0), edges).before == List{0, 1, 2});
 }
 
-TEST_CASE("a node in a child graph comes after what the child graph depends on") {
+TEST_CASE("a node in a child graph comes after the child graph's dependencies") {
   // 0, then the child graph 1 with the nodes 3 and 4, then 2.
   const List parents = {0, 0, 0, 2, 2};
   const std::vector<GraphEdge> edges = {{0, 1}, {1, 2}, {3, 4}};
@@ -56,8 +56,8 @@ TEST_CASE("a node in a child graph comes after what the child graph depends on")
   CHECK(nodes_before(3, parents, edges).before == List{0});
 }
 
-TEST_CASE("a child graph that comes before does so with all its nodes, at any depth") {
-  // The child graph 0 holds 2 and the child graph 3, which holds 4; then 1.
+TEST_CASE("if a child graph comes before, all its nodes do, at any depth") {
+  // The child graph 0 contains 2 and the child graph 3, which contains 4; then 1.
   const List parents = {0, 0, 1, 1, 4};
   CHECK(nodes_before(1, parents, {{0, 1}, {2, 3}}).before == List{0, 2, 3, 4});
 }

@@ -12,7 +12,7 @@ TEST_CASE("calls that only query get no callback") {
   }
 }
 
-TEST_CASE("calls that work, and queries that can fail or change something, are watched") {
+TEST_CASE("calls that do work, and queries that can fail or change something, are watched") {
   for (const char* name :
        {"cuLaunchKernel", "cudaMemcpyAsync", "cuModuleGetFunction", "cuLibraryGetKernel", "cuStreamGetCaptureInfo_v2",
         "cuMemGetInfo_v2", "cuIpcGetEventHandle", "cudaFuncGetAttributes"}) {

@@ -32,7 +32,7 @@ struct Taken {
 
 }  // namespace
 
-TEST_CASE("bytes that change are counted, from the first to the last") {
+TEST_CASE("changed bytes are counted, from the first to the last") {
   std::vector<unsigned char> memory(20'000, 1);
   Taken source({{at(memory.data()), memory.size(), 0, 1}});
   REQUIRE(source.taken);
@@ -48,7 +48,7 @@ TEST_CASE("bytes that change are counted, from the first to the last") {
   CHECK((later.bytes == 3 && later.since_last));
 }
 
-TEST_CASE("what lies between rows is not compared") {
+TEST_CASE("bytes between rows are not compared") {
   std::vector<unsigned char> memory(1024 * 60, 1);
   Taken source({{at(memory.data()), 1000, 1024, 60}});
   memory[1000] = memory[1023] = 2;
@@ -57,7 +57,7 @@ TEST_CASE("what lies between rows is not compared") {
   CHECK(source.compare().begin == at(&memory[1024]));
 }
 
-TEST_CASE("of a large source, and of one in many rows, samples are compared") {
+TEST_CASE("a large source, and one with many rows, is compared by samples") {
   std::vector<unsigned char> large(SourceSnapshot::kRoom * 3 + 1, 1), rows(4096, 1);
   Taken samples({{at(large.data()), large.size(), 0, 1}}), narrow({{at(rows.data()), 1, 2, 2048}});
   REQUIRE((samples.taken && narrow.taken));
@@ -69,7 +69,7 @@ TEST_CASE("of a large source, and of one in many rows, samples are compared") {
   CHECK(narrow.compare().bytes >= 200);
 }
 
-TEST_CASE("several sources are one") {
+TEST_CASE("several sources count as one") {
   std::vector<unsigned char> a(100, 1), b(SourceSnapshot::kRoom, 1);
   Taken both({{at(a.data()), a.size(), 0, 1}, {at(b.data()), b.size(), 0, 1}});
   REQUIRE(both.taken);
@@ -78,7 +78,7 @@ TEST_CASE("several sources are one") {
   CHECK(both.compare().bytes == 2);
 }
 
-TEST_CASE("memory that is gone ends the comparison") {
+TEST_CASE("unmapped memory ends the comparison") {
   constexpr std::size_t kSize = 1 << 16;
   void* memory = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(memory != MAP_FAILED);
@@ -92,7 +92,7 @@ TEST_CASE("memory that is gone ends the comparison") {
   CHECK_FALSE(Taken({{at(memory), kSize, 0, 1}}).taken);
 }
 
-TEST_CASE("pinned memory is known until it is freed, unless reading it is slow or has effects") {
+TEST_CASE("pinned memory is tracked until it is freed, unless reading it is slow or has side effects") {
   const auto ranges = std::make_unique<PinnedRanges>();
   cuMemHostAlloc_params allocated{}, combined{};
   combined.Flags = CU_MEMHOSTALLOC_WRITECOMBINED;

@@ -6,7 +6,7 @@
 
 using cudadiag::record::Window;
 
-TEST_CASE("an operation is waited for from the earliest call that its site or its kernel names") {
+TEST_CASE("a rerun waits for an operation from the earliest call given for its site or its kernel") {
   Window window;
   REQUIRE(window.read("00000000000000aa@7,00000000000000bb@3,00000000000000aa@5"));
   CHECK(window.armed_from(0xaa, 0) == 5);
@@ -23,7 +23,7 @@ TEST_CASE("all means every operation from its first call on") {
   CHECK(window.from_the_start());
 }
 
-TEST_CASE("a window begins at the start if a first call, or one shortly after it, is waited for") {
+TEST_CASE("a window begins at the start if it includes a first call, or one shortly after it") {
   Window far, near, hooked;
   REQUIRE(far.read("00000000000000aa@9,near=2"));
   CHECK_FALSE(far.from_the_start());
@@ -34,7 +34,7 @@ TEST_CASE("a window begins at the start if a first call, or one shortly after it
   CHECK(hooked.armed_from(0xaa, 0) == 1);
 }
 
-TEST_CASE("a window of nodes alone is not empty, and arms no site") {
+TEST_CASE("a window with only nodes is not empty, and arms no site") {
   Window window;
   REQUIRE(window.read("node=4/5/ab@3,node=2/5/cd@1"));
   CHECK_FALSE(window.empty());
@@ -47,7 +47,7 @@ TEST_CASE("a window of nodes alone is not empty, and arms no site") {
   CHECK(window.nodes_from() == Window::kNever);
 }
 
-TEST_CASE("text that is not a window, or has too many keys, waits for nothing") {
+TEST_CASE("with invalid text, or too many keys, a rerun waits for nothing") {
   Window nonsense;
   CHECK_FALSE(nonsense.read("all,yesterday"));
   CHECK(nonsense.empty());

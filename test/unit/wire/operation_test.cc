@@ -14,7 +14,7 @@ TEST_CASE("a record ends with its last field") {
   CHECK(operation::kGraphWords.end == operation::kNumber.offset);
 }
 
-TEST_CASE("dimensions come back from one number; what does not fit is as large as may be") {
+TEST_CASE("dimensions are restored from one number, and those that do not fit become the largest possible") {
   using operation::Block;
   const std::uint32_t block[3] = {1024, 1, 64};
   CHECK(Block::fit(block));
@@ -31,7 +31,7 @@ TEST_CASE("dimensions come back from one number; what does not fit is as large a
   CHECK((Cluster::x(cluster) == 16 && Cluster::y(cluster) == 2 && Cluster::z(cluster) == 31));
 }
 
-TEST_CASE("counts of sites that follow each other lie apart, and each has a place of its own") {
+TEST_CASE("counts of consecutive sites lie apart, and each has its own place") {
   for (const std::size_t places : {std::size_t{8}, std::size_t{32}, area::kSites}) {
     std::vector<bool> taken(places);
     for (std::size_t site = 0; site < places; ++site) {

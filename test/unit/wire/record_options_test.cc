@@ -8,7 +8,7 @@ using cudadiag::wire::parse_record_options;
 using cudadiag::wire::RecordOptions;
 using cudadiag::wire::WatchBy;
 
-TEST_CASE("options of all combinations come back as they were given") {
+TEST_CASE("all combinations of options are restored unchanged") {
   for (const Markers markers : {Markers::sparse, Markers::dense, Markers::off}) {
     for (const WatchBy way : {WatchBy::automatic, WatchBy::cupti, WatchBy::hooks}) {
       for (unsigned bits = 0; bits < 64; ++bits) {
@@ -29,7 +29,7 @@ TEST_CASE("options of all combinations come back as they were given") {
   }
 }
 
-TEST_CASE("options that are not given have their defaults, and unknown ones are ignored") {
+TEST_CASE("missing options have their defaults, and unknown ones are ignored") {
   CHECK(parse_record_options("") == RecordOptions{});
   CHECK(parse_record_options("colour=red,markers=purple,,races") == RecordOptions{});
   CHECK(parse_record_options("later=off,races=on").races);

@@ -35,12 +35,12 @@ TEST_CASE("other code has another key") {
   CHECK(key_of("/tmpab12cd_3/a.py") != key_of("/tmpab12cd_4/a.py"));
 }
 
-TEST_CASE("how code is laid out is no part of its key where the name of its file is known") {
+TEST_CASE("the layout of code is not part of its key if the name of its file is stable") {
   CHECK(key_of("/home/u/train.py") == key_of("/home/u/train.py", "another table"));
   CHECK(key_of("/tmp/train.py") == key_of("/tmp/train.py", "another table"));
 }
 
-TEST_CASE("what a program wrote for itself, and what people call their files") {
+TEST_CASE("generated files are distinguished from files that people named") {
   for (const char* file : {"/tmp/nn.conv_SAGEConv_propagate_q9dx4sbc.py", "/tmp/nn.conv_propagate_abcdefgh.py",
                            "/var/tmp/tmpab12cd_3.py", "/tmp/__main___RoadConv_propagate_5mk1qcl4.py",
                            "/tmp/__main___Net_5mk1qcl4.py", "/tmp/layers_Gat_edge_updater_q9dx4sbc.py"}) {

@@ -38,20 +38,20 @@ TEST_CASE("items of all kinds, in any order") {
   CHECK(parsed.near == std::vector<std::uint32_t>{24});
 }
 
-TEST_CASE("an empty window is readable and holds nothing") {
+TEST_CASE("an empty window is readable and contains nothing") {
   const Parsed parsed = parse("");
   CHECK(parsed.readable);
   CHECK_FALSE(parsed.all);
   CHECK(parsed.keys.empty());
 }
 
-TEST_CASE("keys are hexadecimal in both cases, counts decimal, both to their limits") {
+TEST_CASE("keys are hexadecimal in upper or lower case, counts are decimal, both up to their limits") {
   CHECK(parse("FFFFFFFFFFFFFFFF@4294967295").keys == Keys{{0xffffffffffffffff, 4294967295}});
   CHECK(parse("ffffffffffffffff@0").keys == Keys{{0xffffffffffffffff, 0}});
   CHECK(parse("10@10").keys == Keys{{16, 10}});
 }
 
-TEST_CASE("what is no item makes the window unreadable") {
+TEST_CASE("an invalid item makes the window unreadable") {
   for (const std::string bad : {"ab",
                                 "@1",
                                 "ab@",
@@ -82,7 +82,7 @@ TEST_CASE("what is no item makes the window unreadable") {
   }
 }
 
-TEST_CASE("a node of a graph has its number, the number of nodes, its kernel and a call") {
+TEST_CASE("a graph node consists of its number, the number of nodes, its kernel and a call") {
   const Parsed parsed = parse("node=412/1000/c0ffee@3,ab@1,node=1/1/0@1");
   CHECK(parsed.readable);
   REQUIRE(parsed.nodes.size() == 2);
@@ -107,7 +107,7 @@ TEST_CASE("reading ends at the first bad item") {
   CHECK(parsed.patience.empty());
 }
 
-TEST_CASE("the text need not end where the window does") {
+TEST_CASE("the text may continue after the window") {
   constexpr std::string_view longer = "ab@12,all";
   CHECK(parse(longer.substr(0, 4)).keys == Keys{{0xab, 1}});
   CHECK_FALSE(parse(longer.substr(0, 3)).readable);
