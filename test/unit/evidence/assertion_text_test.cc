@@ -30,7 +30,7 @@ std::string dsa(int index, int thread) {
 
 }  // namespace
 
-TEST_CASE("threads that failed the same assertion are one") {
+TEST_CASE("threads that failed the same assertion are one entry") {
   const auto found = assertions_in("starting\n" + line(1, 7) + line(1, 8) + line(0, 7) + "done\n");
   REQUIRE(found.size() == 1);
   CHECK(found[0].condition == "p[i] > 0");
@@ -48,7 +48,7 @@ TEST_CASE("a thread that is printed twice counts once") {
   CHECK(found[0].threads == 1);
 }
 
-TEST_CASE("different assertions are kept apart, in the order of their appearance") {
+TEST_CASE("different assertions are kept apart, in order of appearance") {
   const auto found = assertions_in(line(0, 1, "b") + line(0, 2, "a") + line(0, 3, "b"));
   REQUIRE(found.size() == 2);
   CHECK(found[0].condition == "b");
@@ -56,7 +56,7 @@ TEST_CASE("different assertions are kept apart, in the order of their appearance
   CHECK(found[1].condition == "a");
 }
 
-TEST_CASE("names as CUDA, PyTorch and Triton print them") {
+TEST_CASE("names as printed by CUDA, PyTorch and Triton") {
   const auto found = assertions_in(
       "a dir/b.cu:5: void N::f<int>(const T *) [with T = int]: block: [0,0,0], thread: [1,2,3] Assertion `x` failed.\n"
       "/pytorch/aten/src/ATen/native/cuda/IndexKernelUtils.cu:16: vectorized_gather_kernel: block: [77,0,0], thread: "
@@ -73,7 +73,7 @@ TEST_CASE("names as CUDA, PyTorch and Triton print them") {
   CHECK(found[2].function == "");
 }
 
-TEST_CASE("a time before it on the same line, and a line that another one cut") {
+TEST_CASE("a preceding time on the same line, and a line that another one interrupted") {
   const auto timed = assertions_in("2026-11-22 12:30:15: " + line(0, 1) + "at 9:45: " + line(0, 2));
   REQUIRE(timed.size() == 1);
   CHECK(timed[0].file == "/src/a.cu");
@@ -112,18 +112,18 @@ TEST_CASE("lines that end in CR LF") {
   CHECK(found[0].condition == "p[i] > 0");
 }
 
-TEST_CASE("what is cut short says nothing, and takes nothing else along") {
+TEST_CASE("a truncated line says nothing and spoils nothing else") {
   const std::string whole = line(4, 5);
   for (std::size_t size = 0; size + 2 < whole.size(); ++size) {
     const auto found = assertions_in(whole.substr(0, size) + "\n" + line(0, 9));
     REQUIRE(found.size() == 1);
     CHECK(found[0].threads == (whole.find("` failed") + 8 <= size ? 2 : 1));
   }
-  // One line inside another: whose condition that is cannot be told.
+  // One line is inside another, so it is unknown whose condition that is.
   CHECK(assertions_in(whole.substr(0, whole.size() - 14) + line(0, 9)).empty());
 }
 
-TEST_CASE("what only looks like an assertion") {
+TEST_CASE("texts that only resemble an assertion") {
   for (const char* text : {"Assertion `x` failed.", "a.c:3: main: Assertion `x` failed.",
                            ": block: [0,0,0], thread: [0,0,0] Assertion `x` failed.",
                            "a.cu:x: f: block: [0,0,0], thread: [0,0,0] Assertion `x` failed.",
@@ -148,7 +148,7 @@ TEST_CASE("hostile output has limits") {
   CHECK(assertions_in(std::string(1 << 20, '\0')).empty());
 }
 
-TEST_CASE("the assertions that PyTorch keeps and prints in its exception") {
+TEST_CASE("assertions that PyTorch keeps and prints in its exception") {
   const std::string head =
       "CUDA error: device-side assert\n2 CUDA device-side assertion failures were found on GPU #0!\n";
   // The exception is printed twice, once with the tag of a rank.
@@ -166,7 +166,7 @@ TEST_CASE("the assertions that PyTorch keeps and prints in its exception") {
   CHECK(assertions_in(whole.substr(whole.find("  File"))).empty());
 }
 
-TEST_CASE("of a large file the start and the end are read") {
+TEST_CASE("the start and the end of a large file are read") {
   const fs::path path = fs::temp_directory_path() / ("assertions-" + std::to_string(::getpid()));
   std::ofstream(path, std::ios::binary) << line(0, 1) << std::string(1000, 'x') << '\n'
                                         << line(0, 2, "in the middle") << std::string(1000, 'x') << '\n'

@@ -45,7 +45,7 @@ std::string refusal_of(const std::string& bytes) { return refusal(TemporaryFile(
 
 }  // namespace
 
-TEST_CASE("what cannot be read is named, with the reason") {
+TEST_CASE("an unreadable file is named, with the reason") {
   CHECK(refusal("/nowhere/core.nvcudmp") == " cannot be read: No such file or directory");
   CHECK(refusal("/tmp") == " is not a file");
   CHECK(refusal("/dev/zero") == " is not a file");
@@ -55,12 +55,12 @@ TEST_CASE("what cannot be read is named, with the reason") {
   CHECK(refusal_of("\x1f\x8b and no archive") == " is empty");
 }
 
-TEST_CASE("a dump without its section table is cut short") {
+TEST_CASE("a dump without its section table is truncated") {
   const std::string whole = bytes_of("assert.nvcudmp");
   CHECK(refusal_of(whole.substr(0, whole.size() / 2)) == " is cut short or damaged: none of its tables can be read");
 }
 
-TEST_CASE("a compressed dump may not grow without end") {
+TEST_CASE("a compressed dump may not grow without limit") {
   const std::string packed = TEST_DATA "/gpucore/load.nvcudmp.gz";
   CHECK(refusal(packed, 300'000) == " unpacks to more than 300000 bytes");
   CHECK(std::holds_alternative<Testimony>(read_core(packed, 308'524)));

@@ -1,5 +1,5 @@
-// The texts have the shapes of the CUDA-GDB manual ("GPU core dump support", "Displaying the error PC") and of
-// sessions that people have published, with the values of the dumps in data/gpucore.
+// The texts have the form of the CUDA-GDB manual ("GPU core dump support", "Displaying the error PC") and of published
+// sessions. Their values are those of the dumps in data/gpucore.
 #include "evidence/tools/debugger_text.h"
 
 #include <doctest/doctest.h>
@@ -40,7 +40,7 @@ using Fields = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("what cuda-gdb 13.0 prints of an assertion, and of a stack that overflowed") {
+TEST_CASE("cuda-gdb 13.0's output for an assertion, and for a stack overflow") {
   const CrossCheck assertion = cross_check(failure_of("assert.nvcudmp"), debugger_testimony(R"(Opening GPU coredump: a
 [Current focus set to CUDA kernel 0, grid 3, block (0,0,0), thread (0,0,0), device 0, sm 124, warp 2, lane 0]
 
@@ -88,7 +88,7 @@ TEST_CASE("a core dump as cuda-gdb shows it") {
   CHECK(said.thread == Dim3{0, 0, 0});
 }
 
-TEST_CASE("it agrees with what the dump says") {
+TEST_CASE("the debugger agrees with the dump") {
   const CrossCheck check = cross_check(failure_of("load.nvcudmp.gz"), debugger_testimony(kLoad));
   CHECK(check.same == Fields{"exception", "kernel", "grid", "block size", "block", "thread", "line", "PC"});
   CHECK(check.different.empty());
@@ -97,7 +97,7 @@ TEST_CASE("it agrees with what the dump says") {
   CHECK(outcome(DebuggerWitness{"", check}) == "cuda-gdb agrees");
 }
 
-TEST_CASE("every field that differs is shown, with both words") {
+TEST_CASE("every field that differs is shown with both values") {
   const DumpedFailure failure = failure_of("load.nvcudmp.gz");
   const struct {
     const char *was, *is, *sentence;
@@ -161,7 +161,7 @@ TEST_CASE("the exception of a signal, frames over several lines, clusters and de
   CHECK(said.block_dim == Dim3{32, 4, 1});
 }
 
-TEST_CASE("the same kernel is known by either spelling, another one is not") {
+TEST_CASE("either spelling means the same kernel, and another name does not") {
   DumpedFailure failure;
   const auto same = [&](const char* mangled, const std::string& spelt) {
     failure.kernel = mangled;
@@ -178,7 +178,7 @@ TEST_CASE("the same kernel is known by either spelling, another one is not") {
   CHECK(same("plain", "plain"));
 }
 
-TEST_CASE("a line that the failing one was inlined into is no agreement") {
+TEST_CASE("a line that the failing one was inlined into does not agree") {
   DumpedFailure failure;
   failure.witness = PcWitness::warp;
   failure.place.lines = {{"leaf", "/src/leaf.cuh", 8}, {"kernel", "/src/kernel.cu", 20}};
@@ -188,7 +188,7 @@ TEST_CASE("a line that the failing one was inlined into is no agreement") {
   CHECK(check.different[0].there == "kernel.cu:20 (into which it was inlined)");
 }
 
-TEST_CASE("a debugger that failed has no say, whatever it printed before") {
+TEST_CASE("a debugger that failed is ignored, whatever it printed before") {
   const DebuggerWitness witness = debugger_witness(failure_of("load.nvcudmp.gz"), kLoad, "signal 6");
   CHECK(sentences(witness) == Fields{"cuda-gdb failed on this dump (signal 6)"});
   CHECK(witness.check.same.empty());
@@ -197,7 +197,7 @@ TEST_CASE("a debugger that failed has no say, whatever it printed before") {
         Fields{"cuda-gdb said nothing that can be compared"});
 }
 
-TEST_CASE("text of any kind is survived, and believed only in its shapes") {
+TEST_CASE("any text is survived, and only known forms are accepted") {
   for (const std::string& part : {std::string("(4294967296,1,1)"), std::string("(1,1)"), std::string("(-1,0,0)"),
                                   std::string("("), std::string("(1,1,1"), std::string(1 << 16, '(')}) {
     const DebuggerTestimony said = debugger_testimony("[Current focus set to, block " + part + ", thread " + part +

@@ -1,4 +1,4 @@
-// Dumps built by hand: rows of other drivers, sections in another order, and files that no driver wrote.
+// Hand-built dumps: rows of other drivers, sections in another order, and files that no driver wrote.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -23,7 +23,7 @@ Testimony testimony_of(const ElfBuilder& dump) {
   return std::move(*testimony);
 }
 
-// The failure of the sample; what old drivers do not write may be missing.
+// Checks the failure of the sample; members that old drivers do not write may be missing.
 void check_failure(const Testimony& testimony, bool sm_knows) {
   CHECK(testimony.damaged == 0);
   CHECK(testimony.failed_sms.size() == (sm_knows ? 1 : 0));
@@ -72,7 +72,7 @@ void check_no_threads(const Testimony& testimony) {
 
 }  // namespace
 
-TEST_CASE("rows of this driver, of the oldest and of ones to come") {
+TEST_CASE("rows of this driver, of the oldest one and of future ones") {
   check_failure(testimony_of(sample_dump()), true);
   check_failure(testimony_of(sample_dump(kOldestRows)), false);
   check_failure(testimony_of(sample_dump(kFutureRows)), true);
@@ -92,7 +92,7 @@ TEST_CASE("a count of sections that does not fit the file header") {
   check_failure(*testimony, true);
 }
 
-TEST_CASE("what is no dump for a GPU") {
+TEST_CASE("files that are not GPU dumps") {
   const std::string good = sample_dump().bytes();
   CHECK_FALSE(examined(""));
   CHECK_FALSE(examined(good.substr(0, 63)));
@@ -104,7 +104,7 @@ TEST_CASE("what is no dump for a GPU") {
   }
 }
 
-TEST_CASE("a PC comes from the warp, else from the SM, else from where the thread stands on the GPU") {
+TEST_CASE("the PC comes from the warp, then from the SM, then from the thread") {
   ElfBuilder dump = sample_dump();
   dump.part(S::warps).data = RowBuilder(64).u64(0, 1).u32(8, 3).u32(12, 3).u32(16, 3);
   CHECK(testimony_of(dump).failure->witness == PcWitness::sm);
@@ -114,7 +114,7 @@ TEST_CASE("a PC comes from the warp, else from the SM, else from where the threa
   CHECK(testimony_of(dump).failure->witness == PcWitness::thread);
   CHECK(testimony_of(dump).failure->place.pc == kDeepAddress + 0x20);
 
-  // An address of the host, as older drivers have it: the offset is then the kernel's own, unless it had called.
+  // A host address, as older drivers write it; the offset is then the kernel's own, unless it had called a function.
   std::string& lanes = dump.part(S::lanes).data;
   lanes = RowBuilder(112).u64(56, 0x5600001234).u64(64, 0x20).u32(72, 1).u32(76, 1).u32(88, 14);
   CHECK(testimony_of(dump).failure->place.pc == kKernelAddress + 0x20);
@@ -123,7 +123,7 @@ TEST_CASE("a PC comes from the warp, else from the SM, else from where the threa
   CHECK(testimony_of(dump).failure->kernel == "_Z6kernelPi");
 }
 
-TEST_CASE("a thread behind the call of the assertion handler failed at the call") {
+TEST_CASE("a thread after its call of the assertion handler failed at the call") {
   ElfBuilder dump = sample_dump();
   dump.part(S::sms).data = RowBuilder(96).u32(48, 1).u32(56, 12);
   dump.part(S::warps).data = RowBuilder(64).u32(8, 3).u32(12, 3).u32(16, 3);
@@ -137,7 +137,7 @@ TEST_CASE("a thread behind the call of the assertion handler failed at the call"
   CHECK(place.lines[0].line == 12);
 }
 
-TEST_CASE("the first thread is that of the lowest block, whichever SM it ran on") {
+TEST_CASE("the first thread is that of the lowest block, on whatever SM it ran") {
   ElfBuilder dump = sample_dump();
   dump.part(S::lanes).data = dump.part(S::lanes).data.substr(56, 56);
   const std::uint32_t ctas = dump.add({.name = "cta",
@@ -158,7 +158,7 @@ TEST_CASE("the first thread is that of the lowest block, whichever SM it ran on"
   CHECK(testimony.failure->blocks == 2);
 }
 
-TEST_CASE("a dump that was asked for has no failure") {
+TEST_CASE("a requested dump has no failure") {
   ElfBuilder dump = sample_dump();
   dump.part(S::sms).data = std::string(96, '\0');
   dump.part(S::lanes).data = std::string(112, '\0');
@@ -167,7 +167,7 @@ TEST_CASE("a dump that was asked for has no failure") {
   CHECK(testimony.damaged == 0);
 }
 
-TEST_CASE("a table whose parent cannot be is left out with all below it, and counted") {
+TEST_CASE("a table with an impossible parent is left out with everything below it, and counted") {
   const auto with = [](auto change) {
     ElfBuilder dump = sample_dump();
     change(dump);
@@ -179,7 +179,7 @@ TEST_CASE("a table whose parent cannot be is left out with all below it, and cou
       dump.part(section).info = row;
     });
   };
-  // CTAs, and so the warps and lanes below: three tables.
+  // The CTAs, and therefore the warps and lanes below them: three tables.
   for (const Testimony& testimony :
        {link(S::ctas, S::ctas, 0), link(S::ctas, S::lanes, 0), link(S::ctas, S::warps, 0), link(S::ctas, S::devices, 0),
         link(S::ctas, S::sms, 2), link(S::ctas, S::sms, 0xffffffff), link(S::ctas, 0, 0),
@@ -208,7 +208,7 @@ TEST_CASE("sections that share their bytes are read as often as honest ones coul
   std::string file = dump.bytes();
   const std::uint64_t headers = Bytes(file.data(), file.size()).u64(40);
   const std::uint64_t rows = Bytes(file.data(), file.size()).u64(headers + S::lanes * 64 + 24);
-  // Two thousand more tables of lanes, all of them at the same place.
+  // Two thousand more tables of lanes, all in the same place.
   for (int i = 0; i < 2000; ++i) {
     file += RowBuilder(64).u32(4, 0x8000000f).u64(24, rows).u64(32, 112).u32(40, S::warps).u64(56, 56);
   }
@@ -221,7 +221,7 @@ TEST_CASE("sections that share their bytes are read as often as honest ones coul
   CHECK(testimony->damaged > 500);
 }
 
-TEST_CASE("cut anywhere, a dump gives what is there") {
+TEST_CASE("a dump truncated anywhere gives what it contains") {
   const std::string file = sample_dump().bytes();
   std::size_t answered = 0;
   for (std::size_t size = 0; size < file.size(); ++size) {
@@ -231,11 +231,11 @@ TEST_CASE("cut anywhere, a dump gives what is there") {
     CHECK(testimony->damaged > 0);
     answered += testimony->failure ? 1 : 0;
   }
-  // The section headers are last: those of the tables are there before that of the section names.
+  // The section headers are last, and those of the tables come before that of the section names.
   CHECK(answered > 64);
 }
 
-TEST_CASE("a dump whose end is zeros is damaged, not one that was asked for") {
+TEST_CASE("a dump that ends in zeros is damaged, not a requested one") {
   const std::string file = sample_dump().bytes();
   const std::uint64_t headers = Bytes(file.data(), file.size()).u64(40);
   for (std::uint64_t from = headers; from < file.size(); from += 64) {
@@ -246,7 +246,7 @@ TEST_CASE("a dump whose end is zeros is damaged, not one that was asked for") {
   }
 }
 
-TEST_CASE("a dump without devices or SMs is not whole") {
+TEST_CASE("a dump without devices or SMs is not complete") {
   for (const std::uint32_t section : {S::devices, S::sms}) {
     ElfBuilder dump = sample_dump();
     dump.part(section).type = 1;
@@ -257,7 +257,7 @@ TEST_CASE("a dump without devices or SMs is not whole") {
   CHECK(testimony_of(ElfBuilder(4)).damaged == 2);
 }
 
-TEST_CASE("flipped anywhere, a dump is answered or declined") {
+TEST_CASE("a dump with any bit flipped is answered or declined") {
   const std::string file = sample_dump().bytes();
   std::mt19937 random(4711);
   for (int i = 0; i < 20'000; ++i) {
@@ -267,7 +267,7 @@ TEST_CASE("flipped anywhere, a dump is answered or declined") {
   }
 }
 
-TEST_CASE("what fuzzing starts from, and what it has found, is answered") {
+TEST_CASE("the inputs and finds of the fuzzer are answered") {
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(TEST_DATA "/../fuzz/corpus/gpucore")) {
     std::ifstream in(entry.path(), std::ios::binary);

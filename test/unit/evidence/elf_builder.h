@@ -1,4 +1,4 @@
-// Writes ELF files section by section: dumps of drivers that are not at hand, and dumps that no driver would write.
+// Writes ELF files section by section: dumps of drivers that are not available, and dumps that no driver would write.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace cudadiag::evidence {
 
-// Numbers at their offsets in a row of `size` bytes, the rest zero.
+// A row of `size` bytes, zero except for numbers at given offsets.
 class RowBuilder {
  public:
   explicit RowBuilder(std::size_t size) : bytes_(size, '\0') {}
@@ -34,11 +34,11 @@ class ElfBuilder {
  public:
   explicit ElfBuilder(std::uint16_t type) : type_(type) {}
 
-  // The index of the new section; 0 is taken.
+  // Returns the index of the new section; 0 is taken.
   std::uint32_t add(Part part);
   Part& part(std::uint32_t section) { return parts_[section - 1]; }
 
-  // The same sections, each in another place, with links that follow.
+  // Returns the same sections in reverse order, with links adapted.
   ElfBuilder reversed() const;
   std::string bytes() const;
 

@@ -1,4 +1,4 @@
-// The state of threads that failed, in dumps built by hand.
+// The state of threads that failed, in hand-built dumps.
 #include <doctest/doctest.h>
 
 #include "evidence/testimony.h"
@@ -19,7 +19,7 @@ DumpedFailure failure_of(const ElfBuilder& dump) {
   return std::move(*testimony->failure);
 }
 
-// The sample's second lane failed; with what drivers from r400 on keep of it.
+// The sample's second lane failed; includes what drivers from r400 on save about it.
 ElfBuilder full_sample() {
   ElfBuilder dump = sample_dump();
   dump.add({.name = ".cudbg.pred",
@@ -41,7 +41,7 @@ ElfBuilder full_sample() {
 
 }  // namespace
 
-TEST_CASE("registers, predicates and parameters of a thread that failed") {
+TEST_CASE("registers, predicates and parameters of a failed thread") {
   const DumpedFailure f = failure_of(full_sample());
   REQUIRE(f.state);
   CHECK(f.state->parameters == "12345678");
@@ -58,11 +58,11 @@ TEST_CASE("registers, predicates and parameters of a thread that failed") {
   CHECK(warp.lanes[0].predicates == 0b1010);
 }
 
-TEST_CASE("the sections of a thread are found wherever they lie") {
+TEST_CASE("the sections of a thread are found in any order") {
   CHECK(failure_of(full_sample().reversed()).state->warps.at(0).lanes.at(0).predicates == 0b1010);
 }
 
-TEST_CASE("what a driver does not keep is not known") {
+TEST_CASE("state that a driver does not save is unknown") {
   const DumpedFailure f = failure_of(sample_dump());
   REQUIRE(f.state);
   CHECK(f.state->parameters.empty());
@@ -70,13 +70,13 @@ TEST_CASE("what a driver does not keep is not known") {
   CHECK_FALSE(f.state->warps.at(0).lanes.at(0).predicates);
 }
 
-TEST_CASE("a warp whose threads are not all active does not stand together") {
+TEST_CASE("a warp with inactive threads is not at one instruction") {
   ElfBuilder dump = full_sample();
   dump.part(S::warps).data = RowBuilder(64).u64(0, kErrorPc).u32(8, 3).u32(12, 3).u32(16, 2).u32(24, 1);
   CHECK_FALSE(failure_of(dump).state->warps.at(0).together);
 }
 
-TEST_CASE("facts of a kernel are read as far as they are whole") {
+TEST_CASE("the complete facts of a kernel are read") {
   const std::string bank = RowBuilder(12).u8(0, 4).u8(1, 0x0a).u16(2, 8).u16(8, 0x210).u16(10, 12);
   const std::string second = RowBuilder(16).u8(0, 4).u8(1, 0x17).u16(2, 12).u16(8, 1).u16(10, 8).u32(12, 4u << 18);
   const std::string first = RowBuilder(16).u8(0, 4).u8(1, 0x17).u16(2, 12).u32(12, 8u << 18);

@@ -1,4 +1,4 @@
-// Dumps of an H200 (data/gpucore), each with what NVIDIA's debugger shows of it and what follows from the registers.
+// Dumps of an H200 (data/gpucore), compared with NVIDIA's debugger and with conclusions from the registers.
 #include <doctest/doctest.h>
 
 #include "evidence/core_file.h"
@@ -26,7 +26,7 @@ void check_line(const CodePlace& place, std::uint32_t line) {
   CHECK(place.lines[0].line == line);
 }
 
-// The third launch of its process, of `blocks` of 32 threads that all failed in the same way.
+// The third launch of its process, with `blocks` blocks of 32 threads, which all failed in the same way.
 void check_launch(const DumpedFailure& failure, std::uint32_t blocks, std::uint32_t host_thread) {
   CHECK(failure.grid_id == 3);
   CHECK(failure.grid == Dim3{blocks, 1, 1});
@@ -41,7 +41,7 @@ void check_launch(const DumpedFailure& failure, std::uint32_t blocks, std::uint3
   CHECK(failure.message.empty());
 }
 
-// As nvdisasm shows them, at the offset of the instruction that is named at the call.
+// The offset is that of the instruction named at the call, as nvdisasm shows it.
 void check_code(const DumpedFailure& failure, std::size_t size, std::uint64_t offset) {
   REQUIRE(failure.code);
   CHECK(failure.code->architecture == "sm_90");
@@ -51,7 +51,7 @@ void check_code(const DumpedFailure& failure, std::size_t size, std::uint64_t of
 
 }  // namespace
 
-TEST_CASE("an assertion: no PC of the error, so the thread's, behind the call of the handler") {
+TEST_CASE("an assertion has no error PC, so the thread's is used, after the call of the handler") {
   const Testimony testimony = read("assert.nvcudmp");
   const DumpedFailure& f = *testimony.failure;
   CHECK(testimony.failed_sms == std::vector<std::uint32_t>{124, 126});
@@ -88,7 +88,7 @@ TEST_CASE("a bad load") {
   CHECK(f.place.offset == 0x70);
   check_code(f, 384, 0x70);  // LDG.E R5, desc[UR4][R4.64]
   check_line(f.place, 16);
-  // Two warps stand at the store that waits for the load; R4 and R5 were the address, and R5 is what was loaded.
+  // Two warps are at the store that waits for the load. R4 and R5 were the address, and R5 is the loaded value.
   REQUIRE(f.state);
   REQUIRE(f.state->warps.size() == 2);
   CHECK(f.state->left_out == 0);
@@ -116,7 +116,7 @@ TEST_CASE("a bad load") {
   CHECK(warp.lanes[5].registers.at(5) == 0);
 }
 
-TEST_CASE("a misaligned store: the thread has gone on by one instruction") {
+TEST_CASE("a misaligned store: the thread has advanced by one instruction") {
   const Testimony testimony = read("misaligned.nvcudmp.gz");
   const DumpedFailure& f = *testimony.failure;
   CHECK(f.exception == 6);
@@ -133,8 +133,8 @@ TEST_CASE("a misaligned store: the thread has gone on by one instruction") {
   check_line(*f.stands, 18);
 }
 
-// The kernel is `extern "C" __global__ void good(int* p) { p[threadIdx.x] = threadIdx.x * 3; }`, with its fourth
-// instruction overwritten by ones; the only launch of its process.
+// The kernel is `extern "C" __global__ void good(int* p) { p[threadIdx.x] = threadIdx.x * 3; }` with its fourth
+// instruction overwritten by ones. It is the only launch of its process.
 TEST_CASE("an illegal instruction") {
   const Testimony testimony = read("illegal.nvcudmp.gz");
   const DumpedFailure& f = *testimony.failure;
@@ -157,7 +157,7 @@ TEST_CASE("an illegal instruction") {
   CHECK(f.stands->pc == f.place.pc + 0x10);
 }
 
-// An index that torch.nn.Embedding has no row for, in PyTorch 2.11: code without lines.
+// An index for which torch.nn.Embedding has no row, in PyTorch 2.11; the code has no lines.
 TEST_CASE("an assertion in PyTorch's own code") {
   const Testimony testimony = read("pytorch.nvcudmp.gz");
   const DumpedFailure& f = *testimony.failure;
@@ -197,7 +197,7 @@ TEST_CASE("a trap: no exception anywhere, one thread of a broken warp") {
   CHECK(f.trap->line == 20);
 }
 
-TEST_CASE("a stack overflow: the store, where the thread stands since, and its six frames") {
+TEST_CASE("a stack overflow: the store, where the thread is since, and its six frames") {
   const Testimony testimony = read("stack.nvcudmp.gz");
   const DumpedFailure& f = *testimony.failure;
   CHECK(f.exception == 5);
@@ -234,7 +234,7 @@ TEST_CASE("shared memory out of range") {
   CHECK(f.threads == 32);
   REQUIRE(f.state);
   REQUIRE(f.state->warps.size() == 1);
-  CHECK(f.state->warps[0].shared_bytes == 2048);  // 1024 bytes of its own
+  CHECK(f.state->warps[0].shared_bytes == 2048);  // 1024 of them are its own
   CHECK(f.state->facts.parameters.size() == 2);
   CHECK(f.state->facts.at(11)->index == 1);
   CHECK(f.place.pc == 0x7fce8f7a0a90);
@@ -242,7 +242,7 @@ TEST_CASE("shared memory out of range") {
   check_line(f.place, 31);
 }
 
-TEST_CASE("stores whose warps had exited: the SM's word alone, and nothing made up") {
+TEST_CASE("stores whose warps had exited: only what the SM says, and nothing made up") {
   struct {
     const char* name;
     std::vector<std::uint32_t> sms;

@@ -1,4 +1,4 @@
-// Lines and inlined functions: of a linked cubin of nvcc 13.0 (data/gpucore/inlined), placed as the driver would, and
+// Lines and inlined functions of a linked cubin from nvcc 13.0 (data/gpucore/inlined), placed as the driver would, and
 // of the sample dump.
 #include <doctest/doctest.h>
 
@@ -27,7 +27,7 @@ void put(std::string& bytes, std::uint64_t offset, std::uint64_t value) {
   std::memcpy(bytes.data() + offset, &value, sizeof value);
 }
 
-// Gives every kernel an address, and the line table those addresses, as the driver does when it loads functions.
+// Gives every kernel an address, and relocates the line table, as the driver does when it loads functions.
 LoadedCubin load(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   LoadedCubin cubin;
@@ -83,12 +83,12 @@ TEST_CASE("each kernel of a linked cubin has its lines and inline chains") {
         "/src/first.cu:7 _Z12first_middlePil\n"
         "/src/first.cu:10 \n");
   CHECK(at("_Z14first_inliningPil", 0xb0) == "/src/first.cu:11 \n");
-  // The names of the second unit begin behind those of the first.
+  // The names of the second unit begin after those of the first.
   CHECK(at("_Z15second_inliningPil", 0x70) ==
         "/src/leaf.cuh:2 _ZN39_INTERNAL_2e97d7d1_9_second_cu_0f008dd84leafEPil\n"
         "/src/second.cu:3 _Z13second_middlePil\n"
         "/src/second.cu:10 \n");
-  // Its second kernel counts the rows of its calls anew.
+  // Its second kernel counts the rows of its calls from 1 again.
   CHECK(at("_Z13second_directPil", 0x40) ==
         "/src/leaf.cuh:2 _ZN39_INTERNAL_2e97d7d1_9_second_cu_0f008dd84leafEPil\n"
         "/src/second.cu:6 \n");
@@ -111,7 +111,7 @@ TEST_CASE("functions that the driver has not loaded own no address") {
   CHECK(budget.damaged() == 0);
 }
 
-TEST_CASE("a line table that is no line table costs its lines alone") {
+TEST_CASE("an invalid line table costs only its lines") {
   const std::string good = sample_lines();
   const std::uint64_t addresses[] = {kErrorPc};
   const auto found = [&addresses](const std::string& lines, std::uint64_t damaged) {
@@ -127,8 +127,8 @@ TEST_CASE("a line table that is no line table costs its lines alone") {
     lines[offset] = byte;
     return lines;
   };
-  CHECK_FALSE(found(changed(4, 5), 1));     // a version to come
-  CHECK(found(changed(4, 5) + good, 1));    // and a good unit behind it
+  CHECK_FALSE(found(changed(4, 5), 1));     // a future version
+  CHECK(found(changed(4, 5) + good, 1));    // and a valid unit after it
   CHECK_FALSE(found(changed(1, 0x7f), 1));  // longer than the section
   CHECK_FALSE(found(changed(8, 0x7f), 1));  // a header longer than the unit
   CHECK_FALSE(found(changed(13, 0), 1));    // no line range: a division by zero
@@ -136,7 +136,7 @@ TEST_CASE("a line table that is no line table costs its lines alone") {
   CHECK_FALSE(found(good.substr(0, good.size() / 2), 1));
 }
 
-TEST_CASE("a call behind what it inlines ends the chain") {
+TEST_CASE("a call that comes after what it inlines ends the chain") {
   std::string lines = sample_lines();
   const std::size_t call = lines.find(std::string("\x90\x06", 2));
   REQUIRE(call != std::string::npos);

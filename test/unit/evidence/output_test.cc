@@ -14,7 +14,7 @@ Testimony sample() {
   return *examine(Bytes(file.data(), file.size()));
 }
 
-// As after a store whose warp has exited, in code without line information.
+// The state after a store whose warp has exited, in code without line information.
 Testimony exited() {
   DumpedFailure failure;
   failure.exception = 14;
@@ -39,7 +39,7 @@ std::string joined(const std::vector<std::string>& lines) {
 
 }  // namespace
 
-TEST_CASE("the text of a failure of which everything is known") {
+TEST_CASE("the text of a completely known failure") {
   CHECK(joined(describe(sample())) == R"(Warp Illegal Address (14) in deep(int*)
 Message too far
 Line    /src/b.cuh:3 in leaf(int*)
@@ -56,14 +56,14 @@ Made by driver 580.65, CUDA 13.0
 )");
 }
 
-TEST_CASE("the failing instruction, where somebody could disassemble it") {
+TEST_CASE("the failing instruction is shown if it could be disassembled") {
   CHECK(joined(describe(sample(), "STG.E desc[UR4][R2.64], R5"))
             .find("deep(int*)+0x10\nCode    STG.E desc[UR4][R2.64], R5\nStopped") != std::string::npos);
   CHECK(write_json(sample(), "EXIT").find("\"instruction\": \"EXIT\"") != std::string::npos);
   CHECK(write_json(sample()).find("\"instruction\": null") != std::string::npos);
 }
 
-TEST_CASE("the text of a failure says what is not known") {
+TEST_CASE("the text of a failure says what is unknown") {
   CHECK(joined(describe(exited())) == R"(Warp Illegal Address (14) in fill(int*, int)
 Line    not known: the code has no line information (nvcc -lineinfo)
 Kernel  fill(int*, int); its grid was not kept
@@ -75,7 +75,7 @@ Damaged 1 part of the dump could not be read
 )");
 }
 
-TEST_CASE("the text of a trap names the instruction before, and that of recursion its depth") {
+TEST_CASE("the text names the instruction before a trap, and the depth of recursion") {
   Testimony testimony;
   DumpedFailure failure;
   failure.exception_name = "Trap Instruction";
@@ -98,7 +98,7 @@ TEST_CASE("a dump without a failure") {
         "No exception in what could be read\nDamaged 2 parts of the dump could not be read\n");
 }
 
-TEST_CASE("JSON of a failure of which everything is known") {
+TEST_CASE("the JSON of a completely known failure") {
   CHECK(write_json(sample()) == R"json({
   "exception": "Warp Illegal Address",
   "function": "leaf(int*)",
@@ -154,7 +154,7 @@ TEST_CASE("JSON of a failure of which everything is known") {
 )json");
 }
 
-TEST_CASE("JSON has null for what is not known") {
+TEST_CASE("JSON has null for unknown values") {
   CHECK(write_json(exited()) == R"json({
   "exception": "Warp Illegal Address",
   "function": "fill(int*, int)",
@@ -179,7 +179,7 @@ TEST_CASE("JSON has null for what is not known") {
   CHECK(write_json({}).starts_with("{\n  \"exception\": null,\n  \"function\": null,"));
 }
 
-TEST_CASE("names that nobody chose stay valid JSON") {
+TEST_CASE("arbitrary names stay valid JSON") {
   Testimony testimony = exited();
   testimony.failure->kernel = "\xff\"\n";
   CHECK(write_json(testimony).find(R"("kernel": "\ufffd\"\n",)") != std::string::npos);
@@ -194,7 +194,7 @@ TEST_CASE("exceptions have the debugger's names") {
   CHECK(exception_name(0xffffffff) == "exception 4294967295");
 }
 
-TEST_CASE("JSON has the debugger's word where it was asked") {
+TEST_CASE("JSON contains the debugger's answer if it was asked") {
   const auto member = [](const DebuggerWitness& witness) {
     const std::string json = write_json(exited(), "", &witness);
     return json.substr(json.find("\"cuda_gdb\""));

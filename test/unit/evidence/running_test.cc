@@ -17,7 +17,7 @@ std::vector<RunningKernel> running(const std::string& file) {
   return running_kernels(*dump, DeviceCode(dump->code, dump->budget()));
 }
 
-// The sample dump with as many grids, each with a block of two threads on the GPU, and a large line table.
+// The sample dump with `count` grids, each with a block of two threads on the GPU, and a large line table.
 ElfBuilder many_grids(std::uint32_t count) {
   using S = SampleSections;
   ElfBuilder dump = sample_dump();
@@ -42,7 +42,7 @@ ElfBuilder many_grids(std::uint32_t count) {
   return dump;
 }
 
-// As of a dump that was asked for: what is running, and no failure.
+// A testimony of a requested dump: what is running, and no failure.
 Testimony asked_for() {
   const std::string file = sample_dump().bytes();
   Testimony testimony;
@@ -67,7 +67,7 @@ TEST_CASE("a running kernel is listed with the positions of its threads") {
   CHECK(!kernel.places[0].place.function.empty());
 }
 
-TEST_CASE("of many kernels that run at once each has its lines") {
+TEST_CASE("each of many running kernels has its lines") {
   const std::string file = many_grids(20).bytes();
   auto dump = Dump::read(Bytes(file.data(), file.size()));
   REQUIRE(dump);
@@ -80,7 +80,7 @@ TEST_CASE("of many kernels that run at once each has its lines") {
   CHECK(dump->budget().damaged() == 0);
 }
 
-// No thread is compared with all functions, which would take minutes.
+// If each thread were compared with all functions, this would take minutes.
 TEST_CASE("very many threads in very many functions") {
   using S = SampleSections;
   constexpr std::uint32_t kFunctions = 400'000, kThreads = 400'000, kInstruction = 16;
@@ -108,7 +108,7 @@ TEST_CASE("very many threads in very many functions") {
   CHECK(kernels[0].places[0].place.pc == kKernelAddress);
 }
 
-TEST_CASE("a dump that was asked for says what was running") {
+TEST_CASE("a requested dump says what was running") {
   const Testimony testimony = asked_for();
   const auto lines = describe(testimony, "");
   REQUIRE(lines.size() >= 4);
@@ -119,8 +119,8 @@ TEST_CASE("a dump that was asked for says what was running") {
   CHECK(write_json(testimony, "", nullptr).find("\"kernel\": \"kernel(int*)\"") != std::string::npos);
 }
 
-// From an H200, requested through its pipe. NVIDIA's debugger says: kernel spin, grid 4, (1,1,1) of (64,1,1), one warp
-// at spin.cuh:8 with PC ...a60, the other one 16 bytes before.
+// From an H200, requested through its pipe. NVIDIA's debugger reports: kernel spin, grid 4, (1,1,1) of (64,1,1), one
+// warp at spin.cuh:8 with PC ...a60, the other one 16 bytes before.
 TEST_CASE("a kernel that waits for time to pass") {
   const auto read = read_core(TEST_DATA "/gpucore/running.nvcudmp.gz");
   REQUIRE(std::holds_alternative<Testimony>(read));
@@ -153,7 +153,7 @@ TEST_CASE("a stream that waits for a value has no kernel running") {
   CHECK(std::get<Testimony>(read).running.empty());
 }
 
-TEST_CASE("where nothing runs, that is said") {
+TEST_CASE("a dump without running kernels says so") {
   Testimony testimony;
   testimony.devices = {"0: GPU"};
   CHECK(describe(testimony, "") ==

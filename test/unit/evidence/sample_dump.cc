@@ -39,7 +39,7 @@ std::string lane_row(std::size_t size, std::uint32_t lane, std::uint32_t excepti
       .u32(36, 1);
 }
 
-// One after the other, each with its zero; the first is the empty one.
+// The texts one after another, each with its zero; the first one is empty.
 std::string string_table(std::initializer_list<const char*> texts) {
   std::string table(1, '\0');
   for (const char* text : texts) table += std::string(text) + '\0';
@@ -48,14 +48,14 @@ std::string string_table(std::initializer_list<const char*> texts) {
 
 const std::string kStrings = string_table({"GPU", "sm_90", "too far"});
 const std::string kSymbolNames = string_table({"_Z6kernelPi", "$_Z6kernelPi$_Z4deepPi", "_Z5otherPi"});
-// The names of inlined functions are counted from kNamesBase: what comes before belongs to another unit.
+// The names of inlined functions are counted from kNamesBase; earlier ones belong to another unit.
 const std::string kInlinedNames = string_table({"another unit's", "_Z4leafPi", "_Z3midPi"});
 const std::size_t kNamesBase = kInlinedNames.find("_Z4leafPi");
 
-// Numbers below 64 in magnitude, which take one byte.
+// Encodes a number below 64 in magnitude, which takes one byte.
 std::string small(int number) { return std::string(1, static_cast<char>(number & 0x7f)); }
 
-// A line program, operation by operation.
+// Writes a line program, operation by operation.
 class LineProgram {
  public:
   LineProgram& address(std::uint64_t value) { return extended("\x02" + std::string(RowBuilder(8).u64(0, value))); }
@@ -83,7 +83,7 @@ class LineProgram {
 
 std::uint32_t type(std::uint32_t kind) { return kKind + kind; }
 
-// The work on the multiprocessor: a block, a warp and two lanes, and one lane's stack and registers.
+// The contents of the multiprocessor: a block, a warp and two lanes, and one lane's stack and registers.
 void add_threads(ElfBuilder& dump, const RowSizes& sizes) {
   using S = SampleSections;
   const std::string sm =
@@ -176,14 +176,14 @@ std::string sample_cubin(std::size_t times) {
   return cubin.bytes();
 }
 
-// The kernel that is not loaded comes first, so that rows counted from the start of the table would be others.
+// The kernel that is not loaded comes first, so that rows counted from the start of the table would be wrong.
 std::string sample_lines() {
   const auto name = [](const char* text) { return kInlinedNames.find(text) - kNamesBase; };
   LineProgram program;
   program.address(0).row(1, 4).advance(0x20).row(1, 1).end();
   program.address(kKernelAddress).row(1, 9);          // row 1: line 10 of the kernel
   program.advance(0x3f).row(1, 2);                    // row 2: line 12, the call of deep()
-  program.advance(1).row(1, 1);                       // row 3: line 13, behind it
+  program.advance(1).row(1, 1);                       // row 3: line 13, after it
   program.advance(0x20).advance(0x20).row(1, 7);      // row 4: line 20 of deep()
   program.advance(0x10).row(1, 1);                    // row 5: line 21, where mid() was inlined
   program.inlined(5, name("_Z3midPi")).row(1, 9);     // row 6: line 30 of mid(), where leaf() was inlined

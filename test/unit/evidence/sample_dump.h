@@ -1,4 +1,4 @@
-// A dump small enough to be read by eye: a kernel of 2 blocks whose second one failed in lane 1, on the second SM.
+// A dump small enough to read by eye: a kernel of 2 blocks, whose second one failed in lane 1, on the second SM.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace cudadiag::evidence {
 
-// Sizes of the rows, which differ from driver to driver.
+// The sizes of the rows, which differ between drivers.
 struct RowSizes {
   std::size_t device = 88, context = 40, module = 8, grid = 136, sm = 48, cta = 56, warp = 64, lane = 56, frame = 24;
 };
@@ -16,7 +16,7 @@ inline constexpr RowSizes kOldestRows{.device = 72, .grid = 104, .sm = 8, .cta =
 inline constexpr RowSizes kFutureRows{
     .device = 128, .context = 64, .module = 24, .grid = 200, .sm = 96, .cta = 80, .warp = 120, .lane = 72, .frame = 40};
 
-// Where the sections of sample_dump() are.
+// The indices of the sections in sample_dump().
 struct SampleSections {
   static constexpr std::uint32_t devices = 1, contexts = 2, modules = 3, code = 4, grids = 5, sms = 6, ctas = 7,
                                  warps = 8, lanes = 9, backtrace = 10, registers = 11, metadata = 12, strings = 13;
@@ -28,7 +28,7 @@ inline constexpr std::uint64_t kErrorPc = 0x7f0000001090;        // in leaf(), i
 
 ElfBuilder sample_dump(const RowSizes& sizes = {});
 
-// Its cubin: two kernels, of which the driver has loaded one, and their lines, as many times over.
+// Its cubin: two kernels, one of which the driver has loaded, and their lines, repeated `times` times.
 std::string sample_cubin(std::size_t times = 1);
 std::string sample_lines();
 

@@ -1,5 +1,5 @@
-// The texts have the format of the Compute Sanitizer manual ("Example Use of Memcheck", memcheck_demo) and of logs that
-// people have published, of releases from 2021 to 2025.
+// The texts have the format of the Compute Sanitizer manual ("Example Use of Memcheck", memcheck_demo) and of published
+// logs, for releases from 2021 to 2025.
 #include "evidence/tools/sanitizer_text.h"
 
 #include <doctest/doctest.h>
@@ -82,7 +82,7 @@ TEST_CASE("the manual's example") {
         "4-byte write at 0x87654320, 137,179,965,340,896 bytes before the 1,024-byte allocation at 0x7cc43a800000");
 }
 
-TEST_CASE("mangled names, code without lines, and where an access ends") {
+TEST_CASE("mangled names, code without lines, and the end of an access") {
   const InvalidAccess plain = only(record("_Z3addPfS_+0xa0", "Access to 0x403800010 is out of bounds",
                                           "and is inside the nearest allocation at 0x403800000 of size 28 bytes"));
   CHECK(plain.function == "_Z3addPfS_");
@@ -93,7 +93,7 @@ TEST_CASE("mangled names, code without lines, and where an access ends") {
   const auto said = [](const char* address, const char* nearest) {
     return sentence(only(record("k+0x10", "Access to " + std::string(address) + " is out of bounds", nearest)));
   };
-  // It counts the first byte behind an allocation as one byte after it.
+  // The tool counts the first byte after an allocation as one byte after it.
   CHECK(said("0x1fa0", "and is 1 bytes after the nearest allocation at 0x1000 of size 4,000 bytes") ==
         "16-byte read at 0x1fa0, right after the 4,000-byte allocation at 0x1000");
   CHECK(said("0x1fa1", "and is 2 bytes after the nearest allocation at 0x1000 of size 4000 bytes") ==
@@ -121,7 +121,7 @@ TEST_CASE("releases before 2023") {
   CHECK(access.kernel == "kernel(int)");
 }
 
-TEST_CASE("templates, shared memory, records of other kinds") {
+TEST_CASE("templates, shared memory, and records of other kinds") {
   const InvalidAccess shared = only(
       "========= Invalid __shared__ write of size 4 bytes\n"
       "=========     at void tile<(unsigned int)6, (bool)1>(const uint2 *, int)+0x6c0 in back ward.cu:469\n"
@@ -137,7 +137,7 @@ TEST_CASE("templates, shared memory, records of other kinds") {
   CHECK(sentence(other) == "Stack overflow");
 }
 
-TEST_CASE("what is no finding") {
+TEST_CASE("texts that are not findings") {
   const SanitizerLog clean = sanitizer_log("========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n");
   CHECK(clean.accesses.empty());
   CHECK(clean.errors == 0u);
@@ -148,12 +148,12 @@ TEST_CASE("what is no finding") {
   CHECK(failed.accesses.empty());
   CHECK(!failed.errors);
   CHECK(failed.complaint == "Error: Target application terminated before first instrumented API call");
-  // The program's own output is none of it.
+  // The program's own output does not count.
   CHECK(sanitizer_log("Invalid __global__ write of size 4 bytes\n at f+0x1\n by thread (0,0,0) in block (0,0,0)\n")
             .accesses.empty());
 }
 
-TEST_CASE("text of any kind is survived, and records cut short are left out") {
+TEST_CASE("any text is survived, and truncated records are left out") {
   const std::string text = kDemo;
   for (std::size_t size = 0; size < text.size(); ++size) {
     CHECK(sanitizer_log(text.substr(0, size)).accesses.size() <= 2);
@@ -176,7 +176,7 @@ TEST_CASE("text of any kind is survived, and records cut short are left out") {
   CHECK(sentence(edge).find("inside") != std::string::npos);
 }
 
-TEST_CASE("a log is read up to a limit, and only where it is a file") {
+TEST_CASE("a log is read up to a limit, and only if it is a file") {
   namespace fs = std::filesystem;
   const fs::path path = fs::temp_directory_path() / ("sanitizer-log-" + std::to_string(::getpid()));
   std::ofstream(path) << kDemo;

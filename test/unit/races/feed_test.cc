@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t kBuffer = 0x7f0000000000, kExec = 0x91, kEvent = 0xe1;
 
-// One process with two non-blocking streams and a buffer; records are handed over as a ring would.
+// One process with two non-blocking streams and a buffer. It hands over records as a ring would.
 struct Process {
   Process() {
     for (std::size_t i = 0; i < 2; ++i) {
@@ -62,7 +62,7 @@ struct Process {
     wire::store(record, race::kWord2, std::uint64_t{wire::stream::kNonBlocking});
     hand();
   }
-  // Another stream has the entry by then.
+  // Another stream has the entry from now on.
   void later_stream(std::uint32_t index) { wire::store(area.stream(index), wire::stream::kCreated, ticks + 1000); }
   void made(std::uint64_t address, std::uint64_t size, wire::allocation::Kind kind = wire::allocation::Kind::none,
             std::uint32_t stream = operation::kNoStream) {
@@ -87,7 +87,7 @@ struct Process {
     wire::store(record, race::kZeros, zeros);
     hand();
   }
-  // Function 1 writes, 4 does what is not known, all others read; so do their sites.
+  // Function 1 writes, the effect of function 4 is unknown, and all others read. Their sites have the same numbers.
   void kernel(std::uint32_t stream, std::uint32_t function, std::uint64_t address = kBuffer, std::uint8_t flags = 0,
               std::uint32_t zeros = 0) {
     parameter(address, function, 0, zeros);
@@ -116,7 +116,7 @@ struct Process {
     wire::store(blank(kind, stream), kind == Kind::event_made ? race::kWord0 : operation::kArgument, kEvent);
     hand();
   }
-  // CUgraphNodeType 6 waits for it, 7 records it.
+  // CUgraphNodeType 6 waits for an event, 7 records one.
   void event_node(std::uint32_t node, std::uint32_t type) {
     std::byte* record = blank(Kind::graph_node, operation::kNoStream);
     wire::store(record, race::kNode, node);
@@ -143,7 +143,7 @@ struct Process {
   test::AreaBuilder area{shape()};
   std::uint64_t ticks = 0;
   alignas(8) std::byte bytes[wire::area::kOperationSize];
-  LaunchWords asked;  // of the launch that was asked about last
+  LaunchWords asked;  // of the launch that was last asked about
   Feed feed{area.bytes(), [this](std::uint32_t function, std::uint32_t, const LaunchWords& words) {
               asked = words;
               return std::optional(function == 1 ? Mode::write : function == 4 ? Mode::unknown : Mode::read);
@@ -152,7 +152,7 @@ struct Process {
 
 }  // namespace
 
-TEST_CASE("kernels on two streams, with the memory that they meet in") {
+TEST_CASE("kernels on two streams race where they use the same memory") {
   Process p;
   p.kernel(0, 1), p.kernel(1, 2);
   REQUIRE(p.races() == 1);
@@ -165,13 +165,13 @@ TEST_CASE("kernels on two streams, with the memory that they meet in") {
   CHECK(race.bytes == 1 << 20);
 }
 
-TEST_CASE("words that point into no memory of the driver's are no addresses") {
+TEST_CASE("words that point to none of the driver's memory are not addresses") {
   Process p;
   p.kernel(0, 1, kBuffer + (1 << 20)), p.kernel(1, 2, kBuffer + (1 << 20));
   CHECK(p.races() == 0);
 }
 
-TEST_CASE("what is captured does not run, and what was refused did not") {
+TEST_CASE("captured operations do not run, and refused ones did not") {
   for (const std::uint8_t flags : {std::uint8_t{operation::kCaptured}, std::uint8_t{0}}) {
     Process p;
     p.kernel(0, 1, kBuffer, flags), p.kernel(1, 2);
@@ -187,7 +187,7 @@ TEST_CASE("what is captured does not run, and what was refused did not") {
   CHECK(p.races() == 0);
 }
 
-TEST_CASE("of a launch it is known which words held addresses, and which the same") {
+TEST_CASE("which words of a launch are addresses, and which of these are equal, is known") {
   Process p;
   p.kernel(0, 2);
   p.parameter(kBuffer + 64, 1, 8);
@@ -203,7 +203,7 @@ TEST_CASE("of a launch it is known which words held addresses, and which the sam
   CHECK(p.asked.live.empty());
 }
 
-TEST_CASE("of a launch it is known which of its parameters are 0, of one with a single address too") {
+TEST_CASE("which parameters of a launch are 0 is known, even if it has a single address") {
   Process p;
   p.kernel(0, 2);
   p.kernel(1, 1, kBuffer, 0, 5);
@@ -230,7 +230,7 @@ TEST_CASE("an address above another one of the launch may be the end of what its
   }
 }
 
-TEST_CASE("across a gap nothing is concluded, nor inside it; behind it everything is") {
+TEST_CASE("nothing is concluded across a gap or inside it, and everything after it is") {
   Process p;
   p.kernel(0, 1);
   p.feed.lost(3, p.ticks + 10);
@@ -239,7 +239,7 @@ TEST_CASE("across a gap nothing is concluded, nor inside it; behind it everythin
   p.kernel(0, 1), p.kernel(1, 2);
   CHECK(p.races() == 0);
   p.ticks += 10;
-  // Memory made in the gap is in the table of allocations.
+  // Memory that was made in the gap is in the table of allocations.
   p.area.allocation(0, kBuffer, 1 << 20);
   p.kernel(1, 2);
   CHECK(p.races() == 0);
@@ -249,11 +249,11 @@ TEST_CASE("across a gap nothing is concluded, nor inside it; behind it everythin
   CHECK(p.feed.counts().gaps == 1);
 }
 
-TEST_CASE("a graph of before a gap, or of inside one, may be another one by now") {
+TEST_CASE("a graph from before a gap, or from inside one, may be another one by now") {
   for (const bool inside : {false, true}) {
     Process p;
     if (!inside) p.graph(false);
-    p.feed.lost(1, p.ticks + (inside ? 10 : 1));  // its edges, say
+    p.feed.lost(1, p.ticks + (inside ? 10 : 1));  // its edges, for example
     if (inside) p.graph(false), p.ticks += 10;
     p.made(kBuffer, 1 << 20);
     p.launch(0);
@@ -264,7 +264,7 @@ TEST_CASE("a graph of before a gap, or of inside one, may be another one by now"
   }
 }
 
-TEST_CASE("what a kernel was given is not the next one's where its own record is lost") {
+TEST_CASE("parameters whose kernel's record is lost do not belong to the next kernel") {
   Process p;
   p.feed.lost(1, p.ticks + 2);
   p.parameter(kBuffer, 1);
@@ -276,7 +276,7 @@ TEST_CASE("what a kernel was given is not the next one's where its own record is
   CHECK(p.races() == 0);
 }
 
-TEST_CASE("operations that the recorder had no ring for are a gap too") {
+TEST_CASE("operations for which the recorder had no ring are a gap too") {
   Process p;
   races::Backlog backlog(p.area.bytes(), p.feed, [](std::uint32_t) { return true; });
   p.kernel(0, 1);
@@ -286,7 +286,7 @@ TEST_CASE("operations that the recorder had no ring for are a gap too") {
   CHECK(p.races() == 0);
 }
 
-TEST_CASE("another stream at the same place of the table is another stream") {
+TEST_CASE("a later stream at the same place of the table is another stream") {
   Process p;
   p.kernel(0, 1);
   wire::store(p.area.stream(0), wire::stream::kCreated, p.ticks);
@@ -294,7 +294,7 @@ TEST_CASE("another stream at the same place of the table is another stream") {
   CHECK(p.races() == 1);
 }
 
-TEST_CASE("a stream is whose record came last, whatever has its place in the table by now") {
+TEST_CASE("a record belongs to the stream that had the entry at that time, whoever has it now") {
   for (const bool told : {true, false}) {
     Process p;
     p.later_stream(1);
@@ -302,12 +302,12 @@ TEST_CASE("a stream is whose record came last, whatever has its place in the tab
     p.kernel(0, 1), p.kernel(1, 2);
     REQUIRE(p.races() == (told ? 1 : 0));
     if (told) CHECK(p.feed.races().front().second.stream == 0x200);
-    // The record before the later one is not understood.
+    // The record before the later one cannot be assigned.
     CHECK(p.feed.counts().gaps == (told ? 0 : 1));
   }
 }
 
-TEST_CASE("what an earlier stream waited for, the next one at its place did not") {
+TEST_CASE("a stream does not inherit the waits of an earlier stream at its place") {
   for (const bool again : {false, true}) {
     Process p;
     p.stream(1, 0x200);
@@ -321,7 +321,7 @@ TEST_CASE("what an earlier stream waited for, the next one at its place did not"
   }
 }
 
-TEST_CASE("behind a gap a stream may be another one") {
+TEST_CASE("after a gap a stream may be another one") {
   for (const bool later : {false, true}) {
     Process p;
     p.stream(1, 0x200);
@@ -335,7 +335,7 @@ TEST_CASE("behind a gap a stream may be another one") {
   }
 }
 
-TEST_CASE("a graph's nodes race with other streams, and with each other where nothing orders them") {
+TEST_CASE("a graph's nodes race with other streams, and with each other if they are unordered") {
   for (const bool edge : {false, true}) {
     Process p;
     p.graph(edge);
@@ -348,7 +348,7 @@ TEST_CASE("a graph's nodes race with other streams, and with each other where no
   }
 }
 
-TEST_CASE("a graph's own nodes are compared though it has a child graph, whose nodes are not") {
+TEST_CASE("a graph's own nodes are compared although it has a child graph, whose nodes are not") {
   for (const bool all_in_child : {false, true}) {
     Process p;
     p.graph_made(3);
@@ -360,7 +360,7 @@ TEST_CASE("a graph's own nodes are compared though it has a child graph, whose n
   }
 }
 
-TEST_CASE("graphs that nobody could have made are forgotten, and take no memory for ever") {
+TEST_CASE("graphs that nobody could have made are forgotten and do not use memory forever") {
   Process p;
   p.graph(false);
   for (std::uint64_t other = 1; other <= 600; ++other) {
@@ -375,7 +375,7 @@ TEST_CASE("graphs that nobody could have made are forgotten, and take no memory 
   CHECK(p.races() == 1);
 }
 
-TEST_CASE("a graph that was changed does nothing that is known") {
+TEST_CASE("a changed graph does nothing that is known") {
   Process p;
   p.graph(false);
   p.graph_made(0);
@@ -384,7 +384,7 @@ TEST_CASE("a graph that was changed does nothing that is known") {
   CHECK(p.races() == 0);
 }
 
-TEST_CASE("a graph that is gone does nothing any more, and its handle may be another one's") {
+TEST_CASE("a destroyed graph does nothing more, and another graph may reuse its handle") {
   for (const bool gone : {false, true}) {
     Process p;
     p.graph(true);
@@ -396,7 +396,7 @@ TEST_CASE("a graph that is gone does nothing any more, and its handle may be ano
   }
 }
 
-TEST_CASE("what a graph lets go on, or waits for, in ways that no call shows is uncertain") {
+TEST_CASE("order through a graph's waits and signals that no call shows is uncertain") {
   constexpr std::uint64_t kNeither = 0;
   for (const std::uint64_t order : {kNeither, std::uint64_t{race::kTells}, std::uint64_t{race::kWaits}}) {
     for (const bool first : {true, false}) {
@@ -412,7 +412,7 @@ TEST_CASE("what a graph lets go on, or waits for, in ways that no call shows is 
   }
 }
 
-TEST_CASE("a graph that was changed orders as before, and one that is not known may do anything") {
+TEST_CASE("a changed graph orders as before, and an unknown one may do anything") {
   enum class Known { not_at_all, once, as_harmless };
   for (const Known known : {Known::not_at_all, Known::once, Known::as_harmless}) {
     Process p;
@@ -440,7 +440,7 @@ TEST_CASE("a graph that was forgotten and then changed may do anything") {
   CHECK(p.feed.races().front().possible);
 }
 
-TEST_CASE("events that a graph's nodes record and wait for are such as any") {
+TEST_CASE("events that a graph's nodes record and wait for count like any others") {
   for (const std::uint32_t type : {6u, 7u}) {
     for (const bool waited : {false, true}) {
       Process p;
@@ -461,7 +461,7 @@ TEST_CASE("events that a graph's nodes record and wait for are such as any") {
   }
 }
 
-TEST_CASE("what a call that is not followed may order is uncertain, as is what waits for an event that is gone") {
+TEST_CASE("order by an untracked call, or by a wait for a destroyed event, is uncertain") {
   for (const bool met : {false, true}) {
     Process p;
     p.kernel(0, 1);
@@ -484,7 +484,7 @@ TEST_CASE("what a call that is not followed may order is uncertain, as is what w
   }
 }
 
-TEST_CASE("an asynchronous copy to memory that is not known has been made where the call says so") {
+TEST_CASE("an asynchronous copy to unknown memory has finished if the call says so") {
   enum class Says { nothing, to_the_host, to_known_memory };
   for (const Says says : {Says::nothing, Says::to_the_host, Says::to_known_memory}) {
     Process p;
@@ -501,7 +501,7 @@ TEST_CASE("an asynchronous copy to memory that is not known has been made where 
   }
 }
 
-TEST_CASE("a call that copies or sets is waited for unless all that it uses is device memory") {
+TEST_CASE("a copy or memset call blocks unless everything it uses is device memory") {
   using Memory = wire::allocation::Kind;
   constexpr std::uint64_t kThere = kBuffer + (1 << 20);
   for (const auto& [from, to] : {std::pair{Memory::device, Memory::device}, std::pair{Memory::ordered, Memory::device},
@@ -518,7 +518,7 @@ TEST_CASE("a call that copies or sets is waited for unless all that it uses is d
   }
 }
 
-TEST_CASE("a copy from the host's memory to the host's is waited for, whatever the call's name") {
+TEST_CASE("a copy from host memory to host memory blocks, whatever the call's name") {
   using Memory = wire::allocation::Kind;
   constexpr std::uint64_t kThere = kBuffer + (1 << 20);
   for (const auto& [from, to, waits] :
@@ -536,7 +536,7 @@ TEST_CASE("a copy from the host's memory to the host's is waited for, whatever t
   }
 }
 
-TEST_CASE("to free memory is to wait for all, but for what came in a stream's order") {
+TEST_CASE("freeing memory waits for everything, unless it is ordered in a stream") {
   constexpr std::uint64_t kOther = kBuffer + (1 << 20);
   for (const bool ordered : {false, true}) {
     Process p;
@@ -552,7 +552,7 @@ TEST_CASE("to free memory is to wait for all, but for what came in a stream's or
   }
 }
 
-TEST_CASE("a copy between two devices in a default stream waits for both, and both for it") {
+TEST_CASE("a copy between two devices in a default stream waits for both, and both wait for it") {
   constexpr std::uint64_t kThere = kBuffer + (1 << 20);
   enum class Copy { none, in_a_default_stream, in_another_stream, on_one_device };
   for (const Copy copy : {Copy::none, Copy::in_a_default_stream, Copy::in_another_stream, Copy::on_one_device}) {
@@ -579,7 +579,7 @@ TEST_CASE("a copy between two devices in a default stream waits for both, and bo
   }
 }
 
-TEST_CASE("records that make no sense do no harm") {
+TEST_CASE("invalid records do no harm") {
   std::mt19937_64 random(5);
   Process p;
   for (int i = 0; i < 200000; ++i) {

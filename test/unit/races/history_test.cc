@@ -28,7 +28,7 @@ bool touches_byte_by_byte(const Access& a, const Access& b) {
 
 }  // namespace
 
-TEST_CASE("rows touch where looking at each of them says so") {
+TEST_CASE("rows touch exactly if a comparison of each pair says so") {
   std::mt19937 random(3);
   for (int round = 0; round < 20000; ++round) {
     const auto any = [&] {
@@ -50,7 +50,7 @@ TEST_CASE("disjoint slices of one buffer do not meet, overlapping ones do") {
   }
 }
 
-TEST_CASE("columns of one matrix do not meet, though their spans do") {
+TEST_CASE("columns of one matrix do not meet, although their spans do") {
   for (const std::uint64_t column : {64, 63}) {
     Story s;
     const auto a = s.stream(), b = s.stream();
@@ -60,14 +60,14 @@ TEST_CASE("columns of one matrix do not meet, though their spans do") {
   }
 }
 
-TEST_CASE("different addresses that kernels are given do not meet") {
+TEST_CASE("kernels that receive different addresses do not meet") {
   Story s;
   const auto a = s.stream(), b = s.stream();
   s.writes(a, kA), s.writes(b, kA + 8);
   CHECK(s.races() == 0);
 }
 
-TEST_CASE("a kernel that goes on from its address before it uses memory races with nothing for certain") {
+TEST_CASE("a kernel that adds to its address before it uses memory has no certain race") {
   const auto tell = [](Mode near, const auto& other) {
     Story s;
     const auto a = s.non_blocking(), b = s.non_blocking();
@@ -89,7 +89,7 @@ TEST_CASE("a kernel that goes on from its address before it uses memory races wi
   CHECK(tell(Mode::near_read, reads_there) == 0);
 }
 
-TEST_CASE("memory that is freed is used wherever in it a kernel goes") {
+TEST_CASE("freed memory counts as used wherever in it a kernel goes") {
   for (const Mode mode : {Mode::near_read, Mode::near_write}) {
     Story s;
     const auto a = s.non_blocking(), b = s.non_blocking();
@@ -99,7 +99,7 @@ TEST_CASE("memory that is freed is used wherever in it a kernel goes") {
   }
 }
 
-TEST_CASE("a kernel meets a copy that holds its address, from either side") {
+TEST_CASE("a kernel meets a copy that contains its address, in either order") {
   for (const bool kernel_first : {false, true}) {
     for (const std::uint64_t address : {kA + 4095, kA + 4096}) {
       Story s;
@@ -122,7 +122,7 @@ TEST_CASE("a copy reads its source and writes its destination") {
   CHECK(s.one_race());
 }
 
-TEST_CASE("the end of stream-ordered memory meets whoever still uses any of it") {
+TEST_CASE("the end of stream-ordered memory meets every remaining use of any part of it") {
   for (const bool waits : {false, true}) {
     Story s;
     const auto a = s.stream(), b = s.stream();
@@ -135,7 +135,7 @@ TEST_CASE("the end of stream-ordered memory meets whoever still uses any of it")
   }
 }
 
-TEST_CASE("memory that is handed out anew has no past") {
+TEST_CASE("memory that is handed out again has no past") {
   for (const bool anew : {false, true}) {
     Story s;
     const auto a = s.stream(), b = s.stream();
@@ -146,7 +146,7 @@ TEST_CASE("memory that is handed out anew has no past") {
   }
 }
 
-TEST_CASE("to forget a part of a range leaves the rest") {
+TEST_CASE("forgetting a part of a range leaves the rest") {
   Story s;
   const auto a = s.stream(), b = s.stream();
   s.memset(a, kA, 4096);
@@ -171,7 +171,7 @@ TEST_CASE("nothing is concluded across a gap") {
   CHECK(s.one_race());
 }
 
-TEST_CASE("how a kernel uses its pointer is asked for pairs alone that nothing orders") {
+TEST_CASE("how a kernel uses its pointer is asked only for unordered pairs") {
   Story s;
   const auto a = s.stream(), b = s.stream();
   s.kernel(a, Mode::unknown), s.kernel(a, Mode::unknown);
@@ -181,7 +181,7 @@ TEST_CASE("how a kernel uses its pointer is asked for pairs alone that nothing o
   CHECK(s.races() == 0);
 }
 
-TEST_CASE("what a pair amounts to") {
+TEST_CASE("the verdict on each pair of modes") {
   using enum Mode;
   const auto outcome = [](Mode first, Mode second) {
     Story s;
@@ -200,7 +200,7 @@ TEST_CASE("what a pair amounts to") {
   both_ways(none, write, 0), both_ways(none, unknown, 0);
 }
 
-TEST_CASE("an address that a kernel of unknown code is given on several streams may be where each counts from") {
+TEST_CASE("an address that an unknown kernel receives on several streams may be only a base") {
   for (const bool several : {false, true}) {
     for (const Mode mode : {Mode::unknown, Mode::read}) {
       Story s;
@@ -216,7 +216,7 @@ TEST_CASE("an address that a kernel of unknown code is given on several streams 
   }
 }
 
-TEST_CASE("a pair of lines is told once, and counted") {
+TEST_CASE("a pair of lines is listed once, and counted") {
   Story s;
   const auto a = s.stream(), b = s.stream();
   for (int i = 0; i < 10; ++i) {
@@ -231,7 +231,7 @@ TEST_CASE("a pair of lines is told once, and counted") {
   CHECK(s.history.races().front().times == 19);
 }
 
-TEST_CASE("memory for accesses is bounded, and what can race no more goes first") {
+TEST_CASE("memory for accesses is bounded, and accesses that can no longer race go first") {
   Story s;
   History small(s.order, {}, 1000);
   const auto a = s.stream(), b = s.stream();
@@ -254,7 +254,7 @@ TEST_CASE("memory for accesses is bounded, and what can race no more goes first"
   CHECK(small.forgotten() > 0);
 }
 
-TEST_CASE("many accesses of one stream do not make another's forgotten") {
+TEST_CASE("many accesses of one stream do not displace another stream's") {
   for (const Mode later : {Mode::read, Mode::unknown}) {
     Story s;
     const auto a = s.stream(), b = s.stream(), c = s.stream();
@@ -269,7 +269,7 @@ TEST_CASE("many accesses of one stream do not make another's forgotten") {
   }
 }
 
-TEST_CASE("readers on many streams are all known to the one that writes") {
+TEST_CASE("a writer meets readers on many streams") {
   for (const std::size_t unordered : {0, 7, 39}) {
     Story s;
     std::vector<StreamNumber> readers;
@@ -287,14 +287,14 @@ TEST_CASE("readers on many streams are all known to the one that writes") {
   }
 }
 
-TEST_CASE("how many accesses to one place are known is bounded, and what goes is counted") {
+TEST_CASE("the number of accesses kept per place is bounded, and dropped ones are counted") {
   Story s;
   for (int i = 0; i < 1000; ++i) s.reads(s.non_blocking());
   CHECK(s.history.size() < 100);
   CHECK(s.history.forgotten() + s.history.size() == 1000);
 }
 
-TEST_CASE("what goes first is what a later access of the stream stands for, and never its one write") {
+TEST_CASE("accesses that a later one makes redundant go first, and never the only write") {
   Story s;
   const auto a = s.stream(), b = s.stream();
   s.writes(a);
@@ -304,7 +304,7 @@ TEST_CASE("what goes first is what a later access of the stream stands for, and 
   CHECK(s.one_race());
 }
 
-TEST_CASE("random stories of crowded places: a race is found where walking back through all accesses finds one") {
+TEST_CASE("random programs with crowded places have the races that a full search finds") {
   std::mt19937 random(12);
   std::size_t with = 0;
   for (int round = 0; round < 300; ++round) {
@@ -344,7 +344,7 @@ TEST_CASE("random stories of crowded places: a race is found where walking back 
   CHECK(with < 290);
 }
 
-TEST_CASE("random stories: a race is found where walking back through all accesses finds one") {
+TEST_CASE("random programs have the races that a full search finds") {
   std::mt19937 random(11);
   for (int round = 0; round < 300; ++round) {
     Story s;
@@ -384,7 +384,7 @@ TEST_CASE("random stories: a race is found where walking back through all access
   }
 }
 
-TEST_CASE("pairs that cannot be judged are kept, each pair of parameters once") {
+TEST_CASE("pairs that cannot be judged are kept, once per pair of parameters") {
   Story s;
   const StreamNumber a = s.stream(), b = s.stream();
   const auto kernel = [&](StreamNumber stream, std::uint32_t site, std::uint32_t parameter) {
@@ -415,7 +415,7 @@ TEST_CASE("pairs that cannot be judged are kept, each pair of parameters once") 
   CHECK(s.history.unjudged_pairs().size() == History::kMostUnjudged);
 }
 
-TEST_CASE("a race says whether it stands for pairs with other parameters") {
+TEST_CASE("a race says whether it represents pairs with other parameters") {
   for (const bool other : {false, true}) {
     Story s;
     const StreamNumber a = s.stream(), b = s.stream();

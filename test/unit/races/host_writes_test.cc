@@ -1,4 +1,4 @@
-// Changes of a copy's source, and which of them the host must have made.
+// Changes of a copy's source, and those that the host must have made.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t kHost = 0x7f0000000000, kDevice = 0x7f1000000000, kExec = 0x91;
 constexpr std::uint32_t kCopySite = 7, kWriter = 1, kReader = 2;
 
-// Two non-blocking streams, a pinned buffer and a device buffer; records are handed over as a ring would.
+// Two non-blocking streams, a pinned buffer and a device buffer. It hands over records as a ring would.
 struct Process {
   Process() {
     for (std::size_t i = 0; i < 2; ++i) {
@@ -98,7 +98,7 @@ struct Process {
     wire::store(blank(Kind::host_saw_stream, stream), race::kWord0, static_cast<std::uint64_t>(race::kAnyway));
     hand();
   }
-  // The host's writes among the races.
+  // Counts the host's writes among the races.
   std::size_t found() const {
     const auto races = feed.races();
     return static_cast<std::size_t>(
@@ -115,7 +115,7 @@ struct Process {
 
 }  // namespace
 
-TEST_CASE("a source that changed is the host's write") {
+TEST_CASE("a changed source is a write by the host") {
   for (const std::uint16_t how : {std::uint16_t{0}, std::uint16_t{race::kWhileHeld | race::kSampled}}) {
     Process p;
     p.watched_copy();
@@ -141,7 +141,7 @@ TEST_CASE("each call site is listed once, with its most certain change") {
   CHECK(p.feed.races().front().second.exact);
 }
 
-TEST_CASE("a change of a copy that is not watched, or that is reported twice, says nothing") {
+TEST_CASE("a change of an unwatched copy, or one reported twice, says nothing") {
   Process p;
   p.changed();
   p.watched_copy();
@@ -151,7 +151,7 @@ TEST_CASE("a change of a copy that is not watched, or that is reported twice, sa
   CHECK(p.feed.races().front().times == 1);
 }
 
-TEST_CASE("earlier work that is ordered before the copy explains a change, unless it had finished by then") {
+TEST_CASE("earlier work that is ordered before the copy explains a change, unless it had finished") {
   enum class Earlier { copy_to_it, copy_beside_it, writer, reader, host_function, wait_for_word, other_stream };
   for (const Earlier earlier : {Earlier::copy_to_it, Earlier::copy_beside_it, Earlier::writer, Earlier::reader,
                                 Earlier::host_function, Earlier::wait_for_word, Earlier::other_stream}) {
@@ -182,7 +182,7 @@ TEST_CASE("earlier work that is ordered before the copy explains a change, unles
   }
 }
 
-TEST_CASE("an unordered operation that writes the source races itself, and explains the change") {
+TEST_CASE("an unordered operation that writes the source is itself a race, and explains the change") {
   for (const bool before : {true, false}) {
     for (const bool beside : {false, true}) {
       Process p;
@@ -205,7 +205,7 @@ TEST_CASE("an operation that is ordered after the copy explains nothing") {
   CHECK(p.found() == 1);
 }
 
-TEST_CASE("a graph with a host function, or one that is not known, explains a change") {
+TEST_CASE("a graph with a host function, or an unknown graph, explains a change") {
   for (const bool known : {false, true}) {
     Process p;
     if (known) {

@@ -1,5 +1,5 @@
-// Kernels whose bytes are known: the kernel `part` of test/data/sass/ranges reads and writes as many elements of 4 bytes
-// as it is told, from where it is told.
+// Kernels whose bytes are known. The kernel `part` of test/data/sass/ranges reads and writes as many 4-byte elements as
+// its parameters say, from where they say.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -35,7 +35,7 @@ std::shared_ptr<const sass::ByteRanges> code_of(const std::string& kernel) {
   return std::make_shared<const sass::ByteRanges>(all.substr(begin, end - begin), sass::ParameterBank{0x210, 16});
 }
 
-// Two non-blocking streams and a buffer. Function 1 is `part`, the code of all others is not known; all of them write.
+// Two non-blocking streams and a buffer. Function 1 is `part`; the code of all others is unknown. All of them write.
 struct Process {
   explicit Process(Memories kind = Memories::device) {
     for (std::size_t i = 0; i < 2; ++i) {
@@ -79,7 +79,7 @@ struct Process {
     wire::store(record, operation::kBlock, operation::Block::pack({256, 1, 1}));
     return record;
   }
-  // Elements from `begin` on of what lies at the address.
+  // Uses elements from `begin` on at the address.
   void kernel(std::uint32_t stream, int begin, int count, std::uint64_t address = kBuffer, std::uint32_t function = 1) {
     parameter(address, function);
     feed.record(bytes);
@@ -140,7 +140,7 @@ TEST_CASE("an overlap by one element is a certain race, with the bytes of both")
   CHECK(race.second.end == kBuffer + 4096);
 }
 
-TEST_CASE("halves that are told by the address do not race either, but overlaps do") {
+TEST_CASE("halves with different addresses do not race either, but overlaps do") {
   Process p;
   p.kernel(0, 0, 512), p.kernel(1, 0, 512, kBuffer + 2048);
   CHECK(p.races() == 0);
@@ -149,7 +149,7 @@ TEST_CASE("halves that are told by the address do not race either, but overlaps 
   CHECK(q.races() == 1);
 }
 
-TEST_CASE("a memset beside a kernel's bytes") {
+TEST_CASE("a memset next to a kernel's bytes") {
   Process p;
   p.kernel(0, 16, 16), p.fill(1, kBuffer, 64), p.fill(1, kBuffer + 128, 64);
   CHECK(p.races() == 0);
@@ -157,13 +157,13 @@ TEST_CASE("a memset beside a kernel's bytes") {
   CHECK(p.races() == 1);
 }
 
-TEST_CASE("a launch that uses nothing races with nothing") {
+TEST_CASE("a launch that uses nothing does not race") {
   Process p;
   p.kernel(0, 0, 0), p.fill(1, kBuffer, 4096);
   CHECK(p.races() == 0);
 }
 
-TEST_CASE("without the code or the parameters the first byte counts, as ever") {
+TEST_CASE("without the code or the parameters only the first byte counts") {
   Process p;
   p.kernel(0, 512, 512, kBuffer, 2), p.fill(1, kBuffer, 4);
   CHECK(p.races() == 1);
@@ -176,14 +176,14 @@ TEST_CASE("without the code or the parameters the first byte counts, as ever") {
   CHECK(r.races() == 0);
 }
 
-TEST_CASE("of several kernels with one name, which use the same bytes, it does not matter which was launched") {
+TEST_CASE("of several kernels with one name and the same bytes, it does not matter which one ran") {
   Process p;
   p.codes.push_back(code_of("part"));
   p.kernel(0, 0, 512), p.kernel(1, 512, 512);
   CHECK(p.races() == 0);
   p.kernel(1, 511, 1);
   CHECK(p.races() == 1);
-  // The other one uses bytes from the first on: only the first byte counts, which both are given.
+  // The other one uses bytes from the first on, so only the first byte counts, which both receive.
   Process q;
   q.codes.push_back(code_of("fill"));
   q.kernel(0, 0, 512), q.kernel(1, 512, 512);
@@ -210,7 +210,7 @@ TEST_CASE("columns of one buffer") {
   CHECK_FALSE(races::touches(a, b));
 }
 
-TEST_CASE("each copy of a batch has its bytes") {
+TEST_CASE("each copy of a batch has separate bytes") {
   Process p;
   p.part(kBuffer, 0, 64), p.part(kBuffer + 1024, kBuffer + 2048, 64), p.batch(0);
   p.fill(1, kBuffer + 64, 960), p.fill(1, kBuffer + 1088, 960);
@@ -221,7 +221,7 @@ TEST_CASE("each copy of a batch has its bytes") {
     q.fill(1, kBuffer + at + 63, 1);
     CHECK(q.races() == 1);
   }
-  // They are those of one batch.
+  // They belong to one batch.
   Process r;
   r.part(kBuffer, 0, 64), r.batch(0), r.batch(1);
   r.fill(1, kBuffer + 2048, 64);
@@ -230,7 +230,7 @@ TEST_CASE("each copy of a batch has its bytes") {
 
 // ---- out of bounds
 
-TEST_CASE("a kernel that uses more than its memory has") {
+TEST_CASE("a kernel that uses more bytes than its memory has") {
   Process p;
   p.kernel(0, 0, 1024);
   CHECK(p.feed.overruns().empty());
@@ -250,7 +250,7 @@ TEST_CASE("a kernel that begins before its memory") {
   CHECK(p.feed.overruns().size() == 1);
 }
 
-TEST_CASE("an address that is the end of other memory, which alone is used") {
+TEST_CASE("an address that is the end of other memory, of which alone bytes are used") {
   Process p;
   p.made(kBuffer + kBytes, 4096, Memories::device);
   p.kernel(0, -16, 16, kBuffer + kBytes);
@@ -259,7 +259,7 @@ TEST_CASE("an address that is the end of other memory, which alone is used") {
   CHECK(p.feed.overruns().size() == 1);
 }
 
-TEST_CASE("pieces that are mapped side by side are one memory") {
+TEST_CASE("pieces that are mapped next to each other are one memory") {
   Process p(Memories::mapped);
   p.made(kBuffer + kBytes, 4096, Memories::mapped);
   p.kernel(0, 0, 2048);
@@ -268,7 +268,7 @@ TEST_CASE("pieces that are mapped side by side are one memory") {
   CHECK(p.feed.overruns().size() == 1);
 }
 
-TEST_CASE("registered memory has no end that is known") {
+TEST_CASE("registered memory has no known end") {
   Process p(Memories::registered);
   p.kernel(0, 0, 2048);
   CHECK(p.feed.overruns().empty());
@@ -276,7 +276,7 @@ TEST_CASE("registered memory has no end that is known") {
 
 // ---- records that wait for code
 
-TEST_CASE("records wait in their order until the code of a kernel has been read") {
+TEST_CASE("records wait in order until the code of a kernel has been read") {
   Process p;
   bool read = false;
   races::Backlog backlog(p.area.bytes(), p.feed, [&](std::uint32_t function) { return function != 1 || read; });
@@ -309,7 +309,7 @@ TEST_CASE("records that have waited too long are handed on") {
   CHECK(backlog.empty());
 }
 
-TEST_CASE("a launch keeps the parameters that it had when its record came") {
+TEST_CASE("a launch keeps the parameters that it had when its record arrived") {
   test::AreaShape shape = Process::shape();
   shape.parameter_slots = 4;
   test::AreaBuilder area(shape);

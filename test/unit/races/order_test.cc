@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint64_t kFirstEvent = 0xe1, kOtherEvent = 0xe2;
 }  // namespace
 
-TEST_CASE("two streams that know nothing of each other: a race") {
+TEST_CASE("accesses of two streams without any order race") {
   Story s;
   const auto a = s.stream(), b = s.stream();
   s.writes(a);
@@ -27,7 +27,7 @@ TEST_CASE("one stream orders its own operations") {
   CHECK(s.races() == 0);
 }
 
-TEST_CASE("two that read do not race") {
+TEST_CASE("two reads do not race") {
   Story s;
   const auto a = s.stream(), b = s.stream();
   s.reads(a), s.reads(b);
@@ -45,7 +45,7 @@ TEST_CASE("a stream that waits for the event comes after what was before it") {
   CHECK(s.races() == 0);
 }
 
-TEST_CASE("an event that was recorded too early orders nothing that follows it") {
+TEST_CASE("an event that was recorded too early orders nothing that follows the record") {
   Story s;
   const auto a = s.stream(), b = s.stream();
   s.order.event_made(kFirstEvent);
@@ -68,7 +68,7 @@ TEST_CASE("a wait that comes before the record waits for nothing") {
   CHECK(s.one_race());
 }
 
-TEST_CASE("an event that is made anew under the same handle forgets what was recorded") {
+TEST_CASE("a new event with the same handle forgets earlier records") {
   for (const bool again : {false, true}) {
     Story s;
     const auto a = s.stream(), b = s.stream();
@@ -96,7 +96,7 @@ TEST_CASE("a second record of an event replaces the first") {
   }
 }
 
-TEST_CASE("an event of which nothing was ever seen may order anything") {
+TEST_CASE("an event that was never seen may order anything") {
   Story s;
   const auto a = s.stream(), b = s.stream();
   s.writes(a);
@@ -106,7 +106,7 @@ TEST_CASE("an event of which nothing was ever seen may order anything") {
   CHECK(s.history.races().front().uncertain);
 }
 
-TEST_CASE("order goes along a chain of events") {
+TEST_CASE("order is transitive along a chain of events") {
   for (const bool broken : {false, true}) {
     Story s;
     const auto a = s.stream(), b = s.stream(), c = s.stream();
@@ -121,7 +121,7 @@ TEST_CASE("order goes along a chain of events") {
   }
 }
 
-TEST_CASE("all that read must be waited for, not the last alone") {
+TEST_CASE("a writer must wait for all readers, not only for the last one") {
   for (const bool both : {false, true}) {
     Story s;
     const auto a = s.stream(), b = s.stream(), c = s.stream();
@@ -135,14 +135,14 @@ TEST_CASE("all that read must be waited for, not the last alone") {
   }
 }
 
-TEST_CASE("a writer races with every one that reads") {
+TEST_CASE("a writer races with every reader") {
   Story s;
   const auto a = s.stream(), b = s.stream(), c = s.stream();
   s.reads(a), s.reads(b), s.writes(c);
   CHECK(s.races() == 2);
 }
 
-TEST_CASE("what the host has seen finish comes before all that follows") {
+TEST_CASE("everything that the host has seen finish comes before all that follows") {
   enum class Wait { none, stream, other_stream, event, context, other_context };
   for (const auto& [wait, races] : {std::pair{Wait::none, 1},
                                     {Wait::stream, 0},
@@ -165,7 +165,7 @@ TEST_CASE("what the host has seen finish comes before all that follows") {
   }
 }
 
-TEST_CASE("what is issued after the host's wait is not covered by it") {
+TEST_CASE("the host's wait does not cover what is issued after it") {
   Story s;
   const auto a = s.stream(), b = s.stream();
   s.order.stream_seen(a);
@@ -174,7 +174,7 @@ TEST_CASE("what is issued after the host's wait is not covered by it") {
   CHECK(s.one_race());
 }
 
-TEST_CASE("an event that the host has seen covers what came before it, not what came behind") {
+TEST_CASE("an event that the host has seen covers what came before it, not what came after") {
   for (const bool behind : {false, true}) {
     Story s;
     const auto a = s.stream(), b = s.stream();
@@ -231,7 +231,7 @@ TEST_CASE("blocking streams wait for the legacy stream, others do not") {
   }
 }
 
-TEST_CASE("an operation on the legacy stream stands between two blocking streams") {
+TEST_CASE("an operation on the legacy stream orders two blocking streams") {
   for (const bool between : {false, true}) {
     Story s;
     const auto zero = s.legacy(), a = s.stream(), b = s.stream();
@@ -242,14 +242,14 @@ TEST_CASE("an operation on the legacy stream stands between two blocking streams
   }
 }
 
-TEST_CASE("the legacy stream of another context stands between nothing") {
+TEST_CASE("the legacy stream of another context orders nothing") {
   Story s;
   const auto zero = s.legacy(1), a = s.stream(0), b = s.stream(0);
   s.writes(a), s.reads(zero, kB), s.writes(b);
   CHECK(s.one_race());
 }
 
-TEST_CASE("what a blocking stream had waited for goes through the legacy stream too") {
+TEST_CASE("an earlier wait of a blocking stream also counts through the legacy stream") {
   for (const bool waited : {false, true}) {
     Story s;
     const auto zero = s.legacy(), a = s.non_blocking(), b = s.stream(), c = s.stream();
@@ -276,7 +276,7 @@ TEST_CASE("an event on the legacy stream covers the blocking streams") {
   }
 }
 
-TEST_CASE("to wait for the legacy stream is to wait for the blocking ones") {
+TEST_CASE("a wait for the legacy stream is a wait for the blocking ones") {
   for (const bool blocking : {false, true}) {
     Story s;
     const auto zero = s.legacy(), a = blocking ? s.stream() : s.non_blocking(), b = s.non_blocking();
@@ -287,7 +287,7 @@ TEST_CASE("to wait for the legacy stream is to wait for the blocking ones") {
   }
 }
 
-TEST_CASE("a word in memory may order streams, so a race is possible at most") {
+TEST_CASE("a word in memory may order streams, so a race is only possible") {
   Story s;
   const auto a = s.stream(), b = s.stream();
   s.writes(a);
@@ -306,7 +306,7 @@ TEST_CASE("a stream that waits for a word comes after the stream that wrote it b
   CHECK(s.races() == 0);
 }
 
-TEST_CASE("what ended a wait for a word is what has the value, and among several the one that all others follow") {
+TEST_CASE("a wait for a word ends with a matching value, the one that all other writes follow") {
   for (const bool counts : {true, false}) {
     Story s;
     const auto a = s.stream(), b = s.stream();
@@ -324,7 +324,7 @@ TEST_CASE("what ended a wait for a word is what has the value, and among several
   }
 }
 
-TEST_CASE("what a word held before it was written anew, as the waiting stream knows, ends no wait") {
+TEST_CASE("a value that was overwritten, as the waiting stream knows, ends no wait") {
   enum class Anew { never, by_word, by_memset, unordered };
   for (const Anew anew : {Anew::never, Anew::by_word, Anew::by_memset, Anew::unordered}) {
     Story s;
@@ -359,7 +359,7 @@ TEST_CASE("a word that two streams wrote, neither after the other, orders nothin
   }
 }
 
-TEST_CASE("what a host function may have told the host is no certain race") {
+TEST_CASE("something that a host function may have told the host is not a certain race") {
   for (const bool told : {false, true}) {
     Story s;
     const auto a = s.stream(), b = s.stream();
@@ -370,7 +370,7 @@ TEST_CASE("what a host function may have told the host is no certain race") {
   }
 }
 
-TEST_CASE("a wait for something of another process leaves what follows uncertain, in other streams too") {
+TEST_CASE("a wait for another process leaves what follows uncertain, in other streams too") {
   Story s;
   const auto a = s.stream(), b = s.stream(), c = s.stream();
   s.order.event_made(kFirstEvent);
@@ -382,7 +382,7 @@ TEST_CASE("a wait for something of another process leaves what follows uncertain
   CHECK(s.one_possible_race());
 }
 
-TEST_CASE("a host function tells of what its stream had waited for too") {
+TEST_CASE("a host function also tells what its stream had waited for") {
   for (const bool waited : {false, true}) {
     Story s;
     const auto a = s.stream(), b = s.stream(), c = s.stream();
@@ -396,7 +396,7 @@ TEST_CASE("a host function tells of what its stream had waited for too") {
   }
 }
 
-TEST_CASE("what the host may have learnt from a stream that waited for a word leaves all before uncertain") {
+TEST_CASE("news from a stream that waited for a word leaves everything before it uncertain") {
   enum class By { nothing, stream, context, event, host_function, word };
   for (const By by : {By::nothing, By::stream, By::context, By::event, By::host_function, By::word}) {
     Story s;
@@ -418,7 +418,7 @@ TEST_CASE("what the host may have learnt from a stream that waited for a word le
   }
 }
 
-TEST_CASE("a wait for a word that the host has seen over is none for what is issued afterwards") {
+TEST_CASE("a wait for a word that the host has seen end does not affect later operations") {
   enum class Seen { nothing, stream, context, event };
   for (const bool waiter_first : {false, true}) {
     for (const Seen seen : {Seen::nothing, Seen::stream, Seen::context, Seen::event}) {
@@ -437,7 +437,7 @@ TEST_CASE("a wait for a word that the host has seen over is none for what is iss
   }
 }
 
-TEST_CASE("what a stream that waited for a word may have waited for stays unsure when the host has seen it") {
+TEST_CASE("whatever a stream waited for through a word stays uncertain after the host has seen it") {
   Story s;
   const auto a = s.non_blocking(), b = s.non_blocking();
   s.order.word_waited(kB, b);
@@ -447,7 +447,7 @@ TEST_CASE("what a stream that waited for a word may have waited for stays unsure
   CHECK(s.one_possible_race());
 }
 
-TEST_CASE("a stream that waits for a word may do so for what is issued after its own operation") {
+TEST_CASE("a stream that waits for a word may wait for what is issued after its own operation") {
   Story s;
   const auto a = s.stream(), b = s.stream();
   s.order.word_waited(kB, b);
@@ -456,7 +456,7 @@ TEST_CASE("a stream that waits for a word may do so for what is issued after its
   CHECK(s.one_possible_race());
 }
 
-TEST_CASE("an event of which nothing is known leaves all before it uncertain when the host sees it") {
+TEST_CASE("an unknown event leaves everything before it uncertain when the host sees it") {
   for (const bool known : {false, true}) {
     Story s;
     const auto a = s.stream(), b = s.stream();
@@ -482,7 +482,7 @@ TEST_CASE("launches of one executable graph follow each other") {
   }
 }
 
-TEST_CASE("launches of an executable graph do not follow those of an earlier one of the same handle") {
+TEST_CASE("launches of an executable graph do not follow those of an earlier graph with the same handle") {
   for (const bool gone : {false, true}) {
     Story s;
     const auto a = s.stream(), b = s.stream();
@@ -495,7 +495,7 @@ TEST_CASE("launches of an executable graph do not follow those of an earlier one
   }
 }
 
-TEST_CASE("what a stream was given before it went is waited for with its context's other streams") {
+TEST_CASE("work of a destroyed stream is waited for with its context's other streams") {
   enum class By { nothing, context, legacy, event };
   for (const By by : {By::nothing, By::context, By::legacy, By::event}) {
     for (const bool directly : {true, false}) {
@@ -516,7 +516,7 @@ TEST_CASE("what a stream was given before it went is waited for with its context
   }
 }
 
-TEST_CASE("twenty thousand streams come and go, each between the same two") {
+TEST_CASE("twenty thousand streams are created and destroyed between the same two") {
   Story s;
   const auto a = s.non_blocking();
   s.order.event_made(kFirstEvent), s.order.event_made(kOtherEvent);
@@ -535,7 +535,7 @@ TEST_CASE("twenty thousand streams come and go, each between the same two") {
   CHECK(s.races() > 0);
 }
 
-TEST_CASE("a thousand streams that hand work on in a ring: no race, and one that is left out is one") {
+TEST_CASE("a thousand streams that hand work on in a ring have no race, unless one is left out") {
   for (const bool gap : {false, true}) {
     Story s;
     std::vector<StreamNumber> streams(1000);

@@ -1,4 +1,4 @@
-// A program as the driver sees it, call by call, for tests of what is ordered and what races.
+// A program as the driver sees it, call by call, for tests of order and races.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ class Story {
   StreamNumber non_blocking(std::uint32_t context = 0) { return order.stream_made({++handle_, context, false, false}); }
   StreamNumber legacy(std::uint32_t context = 0) { return order.stream_made({1, context, true, true}); }
 
-  // A kernel of a line of its own that uses its one pointer so.
+  // A kernel with its own line that uses its single pointer in this way.
   void kernel(StreamNumber stream, Mode mode, std::uint64_t address = kA) {
     Access access = base(order.issue(stream), stream);
     access.begin = address;
@@ -61,7 +61,7 @@ class Story {
   }
 
   std::size_t races() const { return history.races().size(); }
-  // Exactly one, and whether it is certain.
+  // Returns whether there is exactly one race, and it is certain.
   bool one_race() const { return races() == 1 && !history.races().front().possible; }
   bool one_possible_race() const { return races() == 1 && history.races().front().possible; }
 

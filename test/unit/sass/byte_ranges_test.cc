@@ -1,5 +1,5 @@
-// The code in test/data/sass/ranges is nvcc's, of ranges.cu there, for each architecture. What the code does is said here
-// once more, thread by thread: both have to name the same bytes.
+// nvcc compiled test/data/sass/ranges.cu for each architecture; the code is in test/data/sass/ranges. The tests
+// describe its effect a second time, thread by thread: both must name the same bytes.
 #include "sass/byte_ranges.h"
 
 #include <doctest/doctest.h>
@@ -53,7 +53,7 @@ struct Parameters {
   }
 };
 
-// The bytes of a parameter, by how they are used.
+// The bytes of a parameter, by mode.
 using Bytes = std::map<std::pair<std::uint32_t, Mode>, std::set<std::int64_t>>;
 
 struct Thread {
@@ -103,7 +103,7 @@ Bytes by_code(const ByteRanges& code, const LaunchValues& launch) {
   return out;
 }
 
-// Parameters of which nothing is to be known are those that the model does not use.
+// A parameter counts as unknown if the model does not use it.
 void check(const std::string& kernel, Sizes grid, Sizes block, const Parameters& parameters, const Model& model) {
   const Bytes expected = by_model(grid, block, model);
   for (const Architecture& architecture : kArchitectures) {
@@ -131,7 +131,7 @@ void check(const std::string& kernel, Sizes grid, Sizes block, const Parameters&
 
 }  // namespace
 
-TEST_CASE("bytes of a kernel: an element a thread, as far as a parameter says") {
+TEST_CASE("bytes of a kernel: one element per thread, up to a parameter") {
   for (const int n : {0, 1, 100, 255, 256, 257, 511, 512, 2000}) {
     Parameters p;
     const auto a = p.pointer(), b = p.pointer(), c = p.pointer();
@@ -167,7 +167,7 @@ TEST_CASE("bytes of a kernel: rows and columns, and a pitch") {
   }
 }
 
-TEST_CASE("bytes of a kernel: vectors, and numbers of 64 bits") {
+TEST_CASE("bytes of a kernel: vectors and 64-bit numbers") {
   for (const long n : {1L, 100L, 128L}) {
     Parameters p;
     const auto a = p.pointer(), b = p.pointer();
@@ -195,7 +195,7 @@ TEST_CASE("bytes of a kernel: columns have gaps") {
   }
 }
 
-TEST_CASE("bytes of a kernel: a row a block") {
+TEST_CASE("bytes of a kernel: one row per block") {
   for (const int columns : {1, 31, 32, 33, 100, 513}) {
     Parameters p;
     const auto a = p.pointer(), b = p.pointer();
@@ -209,7 +209,7 @@ TEST_CASE("bytes of a kernel: a row a block") {
   }
 }
 
-TEST_CASE("bytes of a kernel: a part that a parameter says") {
+TEST_CASE("bytes of a kernel: a part given by a parameter") {
   for (const int begin : {0, 100, -10}) {
     Parameters p;
     const auto a = p.pointer();
@@ -229,7 +229,7 @@ TEST_CASE("bytes of a kernel: neighbours") {
   });
 }
 
-TEST_CASE("bytes of a kernel: by way of shared memory") {
+TEST_CASE("bytes of a kernel: through shared memory") {
   for (const auto& [width, height] : {std::array{64, 64}, {50, 40}, {33, 64}}) {
     Parameters p;
     const auto a = p.pointer(), b = p.pointer();
@@ -262,7 +262,7 @@ TEST_CASE("bytes of a kernel: by way of shared memory") {
   });
 }
 
-TEST_CASE("bytes of a kernel: what a value from memory decides is not known, all else is") {
+TEST_CASE("bytes of a kernel: only what a value from memory decides is unknown") {
   Parameters p;
   const auto mask = p.pointer();
   p.pointer();
@@ -286,7 +286,7 @@ TEST_CASE("bytes of a kernel: what a value from memory decides is not known, all
   });
 }
 
-TEST_CASE("bytes of a kernel: the lesser of two numbers") {
+TEST_CASE("bytes of a kernel: the smaller of two numbers") {
   for (const int last : {0, 40, 90, 500}) {
     Parameters p;
     const auto a = p.pointer();
@@ -295,21 +295,21 @@ TEST_CASE("bytes of a kernel: the lesser of two numbers") {
   }
 }
 
-TEST_CASE("bytes of a kernel: a quotient of two numbers is not known") {
+TEST_CASE("bytes of a kernel: a quotient of two numbers is unknown") {
   Parameters p;
   p.pointer();
   p.put(100), p.put(7), p.put(32);
   check("divided", {4, 1, 1}, {32, 1, 1}, p, [](const Thread&) {});
 }
 
-TEST_CASE("bytes of a kernel: an atomic operation that one thread does for others is not known") {
+TEST_CASE("bytes of a kernel: an atomic operation by one thread for others is unknown") {
   Parameters p;
   p.pointer();
   p.put(100);
   check("count", {4, 1, 1}, {32, 1, 1}, p, [](const Thread&) {});
 }
 
-TEST_CASE("bytes of a kernel: as many as the thread's number") {
+TEST_CASE("bytes of a kernel: as many as the thread's index") {
   Parameters p;
   const auto a = p.pointer();
   p.put(9);
@@ -329,7 +329,7 @@ TEST_CASE("bytes of a kernel: pointers in a structure") {
   });
 }
 
-TEST_CASE("bytes of a kernel: blocks with vectors, and the last one without") {
+TEST_CASE("bytes of a kernel: blocks with vectors, and the last block without") {
   for (const int n : {1024, 2048, 2049, 2800}) {
     Parameters p;
     const auto a = p.pointer(), b = p.pointer();
@@ -344,7 +344,7 @@ TEST_CASE("bytes of a kernel: blocks with vectors, and the last one without") {
   }
 }
 
-TEST_CASE("bytes of a kernel: a row a warp") {
+TEST_CASE("bytes of a kernel: one row per warp") {
   for (const int n : {5, 32, 100, 700}) {
     Parameters p;
     const auto a = p.pointer();
@@ -368,7 +368,7 @@ TEST_CASE("bytes of a kernel: three dimensions") {
   }
 }
 
-TEST_CASE("bytes of a kernel: pointers that are compared are not known, numbers that are made of blocks are") {
+TEST_CASE("bytes of a kernel: compared pointers are unknown, numbers from block indices are known") {
   Parameters p;
   p.pointer();
   const auto b = p.pointer();
@@ -376,7 +376,7 @@ TEST_CASE("bytes of a kernel: pointers that are compared are not known, numbers 
   check("walk", {3, 1, 1}, {1, 1, 1}, p, [=](const Thread& t) { t.write(b, t.b[0]); });
 }
 
-TEST_CASE("bytes of a kernel: in a function of its own") {
+TEST_CASE("bytes of a kernel: in a separate function") {
   Parameters p;
   const auto a = p.pointer();
   p.put(70);
@@ -385,7 +385,7 @@ TEST_CASE("bytes of a kernel: in a function of its own") {
   });
 }
 
-TEST_CASE("bytes of a kernel: which of two pointers, by a parameter") {
+TEST_CASE("bytes of a kernel: one of two pointers, chosen by a parameter") {
   for (const int which : {0, 1}) {
     Parameters p;
     const auto a = p.pointer(), b = p.pointer();
@@ -411,7 +411,7 @@ TEST_CASE("bytes of a kernel: loops within a thread") {
 
 namespace {
 
-// How many uses all bytes are known of.
+// Counts the uses of which all bytes are known.
 std::ptrdiff_t known_in(const std::string& text) {
   Parameters p;
   p.pointer();
@@ -421,7 +421,7 @@ std::ptrdiff_t known_in(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("bytes of a kernel: with an opcode that is not known, nothing is") {
+TEST_CASE("bytes of a kernel: with an unknown opcode, nothing is known") {
   const std::string before = "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n",
                     after = "/*0020*/ STG.E desc[UR4][R2.64], R9 ;\n/*0030*/ EXIT ;\n";
   CHECK(known_in(before + "/*0010*/ FADD R9, R8, 1 ;\n" + after) == 1);
@@ -430,25 +430,25 @@ TEST_CASE("bytes of a kernel: with an opcode that is not known, nothing is") {
   CHECK(ByteRanges(text, {0x210, 8}).unknown_opcodes() == 1);
 }
 
-TEST_CASE("bytes of a kernel: what another instruction may do through a parameter") {
+TEST_CASE("bytes of a kernel: uses by other instructions through a parameter") {
   const std::string load = "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ STG.E desc[UR4][R2.64], R9 ;\n";
   CHECK(known_in(load + "/*0020*/ EXIT ;\n") == 1);
-  // A function elsewhere.
+  // The function is elsewhere.
   CHECK(known_in(load +
                  "/*0020*/ MOV R4, R2 ;\n/*0030*/ MOV R5, R3 ;\n/*0040*/ CALL.ABS.NOINC R20 ;\n/*0050*/ EXIT ;\n") ==
         0);
-  // Where a thread stops is not known.
+  // It is unknown where a thread stops.
   CHECK(known_in("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ @P0 EXIT ;\n/*0020*/ STG.E desc[UR4][R2.64], R9 "
                  ";\n/*0030*/ EXIT ;\n") == 0);
-  // Whether it loads at all is not known.
+  // It is unknown whether it loads at all.
   CHECK(known_in(load + "/*0020*/ @P0 LDG.E R8, desc[UR4][R2.64+0x4] ;\n/*0030*/ EXIT ;\n") == 0);
   CHECK(known_in(load + "/*0020*/ @!PT LDG.E R8, desc[UR4][R2.64+0x4] ;\n/*0030*/ EXIT ;\n") == 1);
-  // The last instruction of all.
+  // There is no further instruction.
   CHECK(known_in("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ STG.E desc[UR4][R2.64], R9 ;\n/*0020*/ @P0 EXIT ;\n") ==
         0);
-  // A warp whose threads are apart does the same elsewhere.
+  // A warp whose threads have diverged does the same elsewhere.
   CHECK(known_in(load + "/*0020*/ BRA.DIV UR4, 0x40 ;\n/*0030*/ EXIT ;\n/*0040*/ BRA 0x30 ;\n") == 1);
-  // A loop without end takes too long.
+  // An endless loop takes too long.
   CHECK(known_in(load + "/*0020*/ BRA 0x20 ;\n") == 0);
 }
 
@@ -466,7 +466,7 @@ TEST_CASE("bytes of a kernel: a division that may call a function") {
   }
 }
 
-TEST_CASE("bytes of a kernel: what it reads for certain, if it is not known what it writes") {
+TEST_CASE("bytes of a kernel: certain reads are known although the writes are not") {
   for (const Architecture& architecture : kArchitectures) {
     CAPTURE(architecture.name);
     Parameters p;

@@ -1,4 +1,4 @@
-// Addresses of failing instructions. Machine code is nvdisasm's of data/gpucore, or written by hand in its form.
+// Addresses of failing instructions. The machine code is from nvdisasm (data/gpucore), or hand-written in its form.
 #include "sass/failing_address.h"
 
 #include <doctest/doctest.h>
@@ -31,7 +31,7 @@ std::string code(const std::vector<std::string>& lines) {
   return text.str();
 }
 
-// Parameters by their words.
+// The bytes of parameters with these words.
 std::string bytes(const std::vector<std::uint32_t>& words) {
   std::string out;
   for (const std::uint32_t word : words) {
@@ -44,7 +44,7 @@ LaunchState launch(const std::vector<std::uint32_t>& words) {
   return {.parameters = bytes(words), .grid = std::array{3u, 1u, 1u}, .block = std::array{32u, 1u, 1u}};
 }
 
-// A thread with all registers at 0xdead0000 plus their number, but for those that are given.
+// A thread whose registers are 0xdead0000 plus their number, except the given ones.
 LaneState lane_at(std::uint32_t stands, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& registers = {}) {
   LaneState lane;
   lane.stands = stands;
@@ -59,7 +59,7 @@ LaneState lane_at(std::uint32_t stands, const std::vector<std::pair<std::uint32_
 
 using Address = std::optional<std::uint64_t>;
 
-// Code in which one line fails, marked by a "!" in front. A "*" marks where the thread has stopped.
+// Code in which a "!" in front marks the failing line, and a "*" the one where the thread has stopped.
 struct Marked {
   explicit Marked(std::vector<std::string> lines) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -74,7 +74,7 @@ struct Marked {
                   const std::vector<std::uint32_t>& parameters = {0x1000, 0x7f00, 7, 0},
                   std::optional<std::uint32_t> predicates = {}) const {
     LaneState lane = lane_at(stands, registers);
-    // Without registers all is computed.
+    // Without registers, everything is computed.
     if (registers.empty()) lane.registers.clear();
     lane.predicates = predicates;
     return FailingAddress(text, kBank, failing, launch(parameters)).of(lane);
@@ -88,7 +88,7 @@ struct Marked {
 }  // namespace
 
 TEST_CASE("a load whose destination is half of its own address: 1 TiB past the parameter") {
-  // The thread stands at the store that waits for the load. R4 is as it was, R5 was loaded, R2 and R3 are new.
+  // The thread is at the store that waits for the load. R4 is unchanged, R5 was loaded, R2 and R3 are new.
   FailingAddress load(text_of("far_load"), {0x210, 8}, 0x70, launch({0x1fe00000, 0x7f21}));
   REQUIRE(load.known());
   CHECK(load.kind() == AccessKind::load);
@@ -114,14 +114,14 @@ TEST_CASE("a misaligned store: the registers as they are") {
   CHECK(store.base().words == std::vector<std::uint32_t>{0});
 }
 
-TEST_CASE("shared memory: the uniform register was overwritten, and is computed from the parameter") {
+TEST_CASE("shared memory: the overwritten uniform register is computed from the parameter") {
   FailingAddress store(text_of("shared_out_of_range"), {0x210, 12}, 0x90, launch({0x87e00000, 0x7fce, 1 << 20}));
   CHECK(store.space() == Space::shared);
   LaneState lane = lane_at(0xc0);
   lane.uniform_registers.assign(64, 0);
   lane.uniform_predicates = 0x80;
-  CHECK(store.of(lane) == Address(0x400400));  // 4 bytes times 2^20, after the 1024 bytes of the system
-  SUBCASE("not where a block may be another one of its cluster") {
+  CHECK(store.of(lane) == Address(0x400400));  // 4 bytes times 2^20, after the system's 1024 bytes
+  SUBCASE("not if a block may be another one of its cluster") {
     LaunchState clustered = launch({0x87e00000, 0x7fce, 1 << 20});
     clustered.clusters = true;
     CHECK_FALSE(FailingAddress(text_of("shared_out_of_range"), {0x210, 12}, 0x90, clustered).of(lane));
@@ -134,7 +134,7 @@ TEST_CASE("shared memory: the uniform register was overwritten, and is computed 
 TEST_CASE("local memory, in a function that calls itself: the register is kept until the call") {
   FailingAddress store(text_of("overflow_stack"), {0x210, 8}, 0x1a0, launch({0x53f5e000, 0x7f54}));
   CHECK(store.space() == Space::local);
-  // It stands at the beginning of the next call; R2 is stored there first, and written after that.
+  // It is at the beginning of the next call, where R2 is first stored, and written afterwards.
   CHECK_FALSE(store.of(lane_at(0xb0, {{1, 0xfff7e0}, {2, 0xfff7ec}})));
   CHECK(store.of(lane_at(0x1b0, {{1, 0xfff7e0}, {2, 0xfff7ec}})) == Address());
 }
@@ -157,7 +157,7 @@ TEST_CASE("a register counts if nothing has written it since") {
   CHECK_FALSE(unknown.address({{2, 0x40}, {3, 0x7f}}));
 }
 
-TEST_CASE("a loop may have come round") {
+TEST_CASE("a loop may have started another iteration") {
   const std::vector<std::string> lines{"MOV R9, R9",
                                        "!STG.E desc[UR4][R2.64], R5",
                                        "ISETP.GE.AND P0, PT, R6, R7, PT",
@@ -171,8 +171,8 @@ TEST_CASE("a loop may have come round") {
   CHECK_FALSE(Marked(after).address({{2, 0x40}, {3, 0x7f}}));
 }
 
-TEST_CASE("no thread passes what needs a load that failed") {
-  // The loop cannot have come round: FADD waits for R8.
+TEST_CASE("no thread passes an instruction that needs the failed load") {
+  // The loop cannot have started again, because FADD waits for R8.
   const std::vector<std::string> lines{"MOV R9, R9",
                                        "!LDG.E R8, desc[UR4][R2.64]",
                                        "MOV R10, R11",
@@ -186,7 +186,7 @@ TEST_CASE("no thread passes what needs a load that failed") {
   CHECK_FALSE(Marked(without).address({{2, 0x40}, {3, 0x7f}}));
 }
 
-TEST_CASE("what was added once since is taken off again") {
+TEST_CASE("a single later addition is undone") {
   const std::vector<std::string> lines{"IMAD R0, R6, R7, R8",
                                        "IMAD.WIDE R2, R0, 0x4, R10",
                                        "!LDG.E R2, desc[UR4][R2.64]",
@@ -203,7 +203,7 @@ TEST_CASE("what was added once since is taken off again") {
   CHECK_FALSE(Marked(replaced).address({{0, 70}, {3, 0x7f}, {10, 0x1000}, {11, 0x7f}, {16, 60}}));
 }
 
-TEST_CASE("sums of two words with their carries") {
+TEST_CASE("sums of two words with carries") {
   const auto address = [](const std::vector<std::string>& made, const std::vector<std::uint32_t>& parameters) {
     std::vector<std::string> lines = made;
     lines.insert(lines.begin(), "S2R R6, SR_TID.X");
@@ -234,7 +234,7 @@ TEST_CASE("sums of two words with their carries") {
     CHECK(address({"LDC.64 R8, c[0x0][0x210]", "IADD3 R7, R6, -0x6, RZ", "IMAD.WIDE.U32 R2, R7, 0x4, R8"}, edge) ==
           Address(0x7f04ffffffec));
   }
-  SUBCASE("uniform, and a subtraction with its borrow") {
+  SUBCASE("uniform registers, and a subtraction with its borrow") {
     CHECK(address({"ULDC.64 UR6, c[0x0][0x210]", "ULDC UR8, c[0x0][0x218]", "UIADD3 UR6, UP0, UR6, -UR8, URZ",
                    "UIADD3.X UR7, UR7, ~URZ, URZ, UP0, !UPT", "MOV R2, UR6", "MOV R3, UR7"},
                   {3, 0x7f00, 7, 0}) == Address(0x7efffffffffc));
@@ -245,7 +245,7 @@ TEST_CASE("sums of two words with their carries") {
   }
 }
 
-TEST_CASE("a value that another path may have made is not known") {
+TEST_CASE("a value that another path may have made is unknown") {
   const Marked one({"ISETP.GE.AND P1, PT, R12, R13, PT", "MOV R2, c[0x0][0x210]", "MOV R3, c[0x0][0x214]",
                     "@P1 BRA 0x40", "!LDG.E R2, desc[UR4][R2.64]", "*FADD R4, R2, R2", "EXIT"});
   CHECK(one.address({}) == Address(0x7f0000001000));
@@ -255,7 +255,7 @@ TEST_CASE("a value that another path may have made is not known") {
   CHECK_FALSE(two.address({}));
 }
 
-TEST_CASE("a definition with a condition counts where the condition is known") {
+TEST_CASE("a conditional definition counts if its condition is known") {
   const std::vector<std::string> lines{"MOV R2, c[0x0][0x210]",
                                        "MOV R3, c[0x0][0x214]",
                                        "ISETP.GE.AND P1, PT, R12, R13, PT",
@@ -269,14 +269,14 @@ TEST_CASE("a definition with a condition counts where the condition is known") {
   decided[5] = "ISETP.NE.AND P1, PT, R14, RZ, PT";
   decided.insert(decided.begin() + 6, "*FADD R4, R2, R2");
   CHECK_FALSE(Marked(decided).address({}, {0x1000, 0x7f00, 7, 0}, 0x82));
-  // The failing instruction's own condition held.
+  // The failing instruction's own condition was true.
   decided[4] = "!@P1 LDG.E R2, desc[UR4][R2.64]";
   CHECK(Marked(decided).address({}, {0x1000, 0x7f00, 7, 0}, 0x80) == Address(0x7f0000000007));
   decided[4] = "!@!P1 LDG.E R2, desc[UR4][R2.64]";
   CHECK(Marked(decided).address({}, {0x1000, 0x7f00, 7, 0}, 0x82) == Address(0x7f0000001000));
 }
 
-TEST_CASE("values from memory, other threads and new opcodes are not known") {
+TEST_CASE("values from memory, other threads and new opcodes are unknown") {
   for (const char* made : {"LDG.E R6, desc[UR4][R8.64]", "LDS R6, [R8]", "SHFL.IDX PT, R6, R7, R8, 0x1f",
                            "NEWOP R6, R7", "LDC.U8 R6, c[0x0][0x218]", "LDC R6, c[0x3][0x0]", "LDL R6, [R1]"}) {
     CAPTURE(made);
@@ -284,7 +284,7 @@ TEST_CASE("values from memory, other threads and new opcodes are not known") {
                          "MOV R6, RZ", "*FADD R4, R2, R2", "EXIT"});
     CHECK_FALSE(loaded.address({}));
   }
-  // Unless its register is still there.
+  // It is known if its register is still unchanged.
   const Marked kept({"LDG.E R6, desc[UR4][R8.64]", "LDC.64 R2, c[0x0][0x210]", "IMAD.WIDE R2, R6, 0x4, R2",
                      "!LDG.E R2, desc[UR4][R2.64]", "*FADD R4, R2, R2", "EXIT"});
   CHECK(kept.address({{3, 0x7f00}, {6, 3}}) == Address(0x7f000000100c));
@@ -297,7 +297,7 @@ TEST_CASE("an opcode that is not modelled is counted") {
   CHECK(address.unknown_opcodes() == 1);
 }
 
-TEST_CASE("numbers of threads and blocks, their sizes, and constants") {
+TEST_CASE("thread and block indices, their sizes, and constants") {
   const Marked code({"S2R R6, SR_CTAID.X", "S2R R7, SR_TID.X", "IMAD R6, R6, c[0x0][0x0], R7",
                      "HFMA2.MMA R8, -RZ, RZ, 0, 2.384185791015625e-07", "IMAD R6, R6, R8, c[0x0][0xc]",
                      "LOP3.LUT R6, R6, 0xfffffffc, RZ, 0xc0, !PT", "SHF.R.U32.HI R6, RZ, 0x1, R6",
@@ -307,7 +307,7 @@ TEST_CASE("numbers of threads and blocks, their sizes, and constants") {
   CHECK(code.address({}) == Address(0x7f000000108a));
 }
 
-TEST_CASE("uniform registers count where all threads of the warp are at one place") {
+TEST_CASE("uniform registers count if all threads of the warp are at one place") {
   const Marked code({"MOV R9, R9", "!STG.E desc[UR4][R2.U32+UR6+0x8], R5", "*EXIT"});
   LaneState lane = lane_at(code.stands, {{2, 0x100}});
   FailingAddress address(code.text, kBank, code.failing, launch({}));
@@ -315,7 +315,7 @@ TEST_CASE("uniform registers count where all threads of the warp are at one plac
   lane.uniform_registers.assign(64, 0);
   lane.uniform_registers[6] = 0x7fffff00;
   CHECK(address.of(lane) == Address(0x80000008));
-  lane.uniform_registers[7] = 0x7f;  // that it is one number with UR6 is not sure
+  lane.uniform_registers[7] = 0x7f;  // it is not certain that it forms one number with UR6
   CHECK_FALSE(address.of(lane));
   const Marked sure({"ULDC.64 UR6, c[0x0][0x210]", "!STG.E desc[UR4][R2.U32+UR6+0x8], R5", "*EXIT"});
   CHECK(sure.address({{2, 0x100}}) == Address(0x7f0000001108));
@@ -337,7 +337,7 @@ TEST_CASE("the forms of operands") {
   CHECK_FALSE(of("UTMALDG.2D [UR8], [UR6]", {}));
 }
 
-TEST_CASE("what an access is, and how many bytes") {
+TEST_CASE("the kind of an access, and its bytes") {
   const auto of = [](const std::string& instruction) {
     return FailingAddress(code({instruction, "EXIT"}), kBank, 0, {});
   };
@@ -362,29 +362,29 @@ TEST_CASE("the parameter that an address is made of") {
   };
   using Words = std::vector<std::uint32_t>;
   CHECK(base({"LDC.64 R2, c[0x0][0x218]"}).words == Words{8});
-  SUBCASE("a pointer that a loop moves on stays that parameter") {
+  SUBCASE("a pointer that a loop advances stays that parameter") {
     CHECK(base({"LDC.64 R2, c[0x0][0x218]", "IADD3 R2, P0, R2, 0x10, RZ", "IADD3.X R3, RZ, R3, RZ, P0, !PT",
                 "@P1 BRA 0x20"})
               .words == Words{8});
   }
-  SUBCASE("one of two is none") {
+  SUBCASE("one of two pointers is not a parameter") {
     const Base chosen = base({"LDC.64 R2, c[0x0][0x218]", "@P1 LDC.64 R2, c[0x0][0x220]"});
     CHECK_FALSE(chosen.known);
   }
-  SUBCASE("a pointer from memory is none") {
+  SUBCASE("a pointer from memory is not a parameter") {
     const Base loaded = base({"LDC.64 R8, c[0x0][0x218]", "LDG.E.64 R2, desc[UR4][R8.64]"});
     CHECK(loaded.words.empty());
     CHECK(loaded.others);
   }
-  SUBCASE("a parameter that counts elements is multiplied, and is none") {
+  SUBCASE("a parameter that counts elements is multiplied, so it is not the one") {
     CHECK(base({"LDC.64 R2, c[0x0][0x218]", "LDC R6, c[0x0][0x220]"}).words == Words{8});
   }
-  SUBCASE("an offset in bytes is a word of the sum as well") {
+  SUBCASE("an offset in bytes is also a word of the sum") {
     CHECK(base({"LDC.64 R2, c[0x0][0x218]", "IADD3 R2, P0, R2, c[0x0][0x220], RZ",
                 "IADD3.X R3, R3, c[0x0][0x224], RZ, P0, !PT"})
               .words == Words{8, 16});
   }
-  SUBCASE("the halves of two pointers are none") {
+  SUBCASE("the halves of two pointers are not a parameter") {
     const Base halves = base({"MOV R2, c[0x0][0x218]", "MOV R3, c[0x0][0x224]"});
     CHECK(halves.words.empty());
   }

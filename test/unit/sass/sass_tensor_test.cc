@@ -1,4 +1,4 @@
-// Copies between global and shared memory that the tensor memory accelerator makes, as nvdisasm prints them.
+// Copies between global and shared memory by the tensor memory accelerator, as nvdisasm prints them.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -11,7 +11,7 @@ using enum Mode;
 
 namespace {
 
-// Descriptors of 128 bytes at 0x240 and 0x2c0, a pointer at 0x340: the parameters begin with what aligns the first.
+// Descriptors of 128 bytes at 0x240 and 0x2c0, a pointer at 0x340. Padding that aligns the first one comes before it.
 constexpr ParameterBank kHopper{0x210, 0x138};
 constexpr std::uint32_t kFirst = 0x30, kSecond = 0xb0, kPointer = 0x130;
 
@@ -39,7 +39,7 @@ const std::string kAddresses =
 
 }  // namespace
 
-TEST_CASE("a descriptor among the parameters stands for the memory whose address it begins with") {
+TEST_CASE("a descriptor in the parameters means the memory whose address it begins with") {
   CHECK(modes_of(kAddresses + "/*0060*/ UTMACCTL.PF [UR6] ;\n"
                               "/*0070*/ UTMALDG.2D [UR8], [UR6] ;\n"
                               "/*0080*/ UTMASTG.2D [UR12], [UR4] ;\n"
@@ -47,7 +47,7 @@ TEST_CASE("a descriptor among the parameters stands for the memory whose address
                               "/*00a0*/ EXIT ;\n") == Modes{read, write, none});
 }
 
-TEST_CASE("as the next architecture has it") {
+TEST_CASE("descriptors on the next architecture") {
   const KernelAccesses kernel = read_lines(
       "/*0010*/ LDCU.64 UR6, c[0x0][0x348] ;\n"
       "/*0020*/ UTMALDG.4D.MULTICAST [UR8], [UR6], UR9, desc[UR10] ;\n"
@@ -59,7 +59,7 @@ TEST_CASE("as the next architecture has it") {
   CHECK(kernel.mode(0x80) == write);
 }
 
-TEST_CASE("by the address of the whole constant bank, and from one descriptor to the next and back") {
+TEST_CASE("through the address of the whole constant bank, and from one descriptor to another") {
   const KernelAccesses kernel = read_lines(
       "/*0010*/ ULDC.64 UR34, c[0x0][0xc0] ;\n"
       "/*0020*/ UIADD3.64 UR34, UR34, 0x240, URZ ;\n"
@@ -78,7 +78,7 @@ TEST_CASE("by the address of the whole constant bank, and from one descriptor to
   CHECK(kernel.mode(kPointer) == none);
 }
 
-TEST_CASE("tensors that are added to; what is fetched into the cache alone") {
+TEST_CASE("tensors that are added to, and ones that are only prefetched into the cache") {
   CHECK(modes_of(kAddresses + "/*0060*/ UTMAREDG.2D.ADD [UR12], [UR4] ;\n"
                               "/*0070*/ UTMAPF.L2.2D [UR12], [UR6] ;\n"
                               "/*0080*/ EXIT ;\n") == Modes{none, atomic, none});
@@ -96,7 +96,7 @@ TEST_CASE("bulk copies by plain addresses") {
   CHECK(mode("UBLKCP.T.G [UR8], [UR4], UR6") == unknown);
 }
 
-TEST_CASE("one of two descriptors, whichever the program takes") {
+TEST_CASE("one of two descriptors, chosen by the program") {
   CHECK(modes_of("/*0000*/ UMOV UR14, 0x30 ;\n"
                  "/*0010*/ USEL UR14, UR14, 0xb0, UP1 ;\n"
                  "/*0020*/ UMOV UR15, URZ ;\n"
@@ -106,7 +106,7 @@ TEST_CASE("one of two descriptors, whichever the program takes") {
                  "/*0060*/ EXIT ;\n") == Modes{unknown, unknown, none});
 }
 
-TEST_CASE("an address that reaches the unit by way of ordinary registers") {
+TEST_CASE("an address that reaches the unit through ordinary registers") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x198] ;\n"
                  "/*0010*/ VIADD R4, R2, 0xb0 ;\n"
                  "/*0020*/ IMAD.MOV.U32 R5, RZ, RZ, R3 ;\n"
@@ -116,7 +116,7 @@ TEST_CASE("an address that reaches the unit by way of ordinary registers") {
                  "/*0060*/ EXIT ;\n") == Modes{none, write, none});
 }
 
-TEST_CASE("an address of which the distance is not known may be any descriptor's; of an array, where it begins") {
+TEST_CASE("an unknown distance may mean any descriptor, one into an array means where it begins") {
   const std::string text =
       "/*0000*/ LDC.64 R2, c[0x0][0x198] ;\n"
       "/*0010*/ IMAD.WIDE.U32 R2, R9, 0x80, R2 ;\n"
@@ -128,7 +128,7 @@ TEST_CASE("an address of which the distance is not known may be any descriptor's
   CHECK(modes_of(text + array + stored) == Modes{write, write, write});
 }
 
-TEST_CASE("a loop over descriptors comes to an end") {
+TEST_CASE("a loop over descriptors terminates") {
   CHECK(modes_of("/*0000*/ ULDC.64 UR4, c[0x0][0x198] ;\n"
                  "/*0010*/ UIADD3 UR4, UP0, UR4, 0x80, URZ ;\n"
                  "/*0020*/ UTMASTG.2D [UR8], [UR4] ;\n"
@@ -136,20 +136,20 @@ TEST_CASE("a loop over descriptors comes to an end") {
                  "/*0040*/ EXIT ;\n") == Modes{unknown, unknown, unknown});
 }
 
-TEST_CASE("a descriptor in memory is read; what it leads to is not seen") {
+TEST_CASE("a descriptor in memory is read, but what it points to is not seen") {
   CHECK(modes_of("/*0000*/ ULDC.64 UR4, c[0x0][0x340] ;\n"
                  "/*0010*/ UTMASTG.2D [UR8], [UR4] ;\n"
                  "/*0020*/ EXIT ;\n") == Modes{none, none, read});
 }
 
-TEST_CASE("a descriptor that is made in shared memory may lead to whatever was put there") {
+TEST_CASE("a descriptor made in shared memory may point to whatever was stored there") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x240] ;\n"
                  "/*0010*/ STS.64 [R9], R2 ;\n"
                  "/*0020*/ UTMASTG.2D [UR8], [UR4] ;\n"
                  "/*0030*/ EXIT ;\n") == Modes{unknown, none, none});
 }
 
-TEST_CASE("words that are read by their address are the words") {
+TEST_CASE("words that are read by their address are the words themselves") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x198] ;\n"
                  "/*0010*/ IADD3 R2, P0, R2, 0x130, RZ ;\n"
                  "/*0020*/ IMAD.X R3, RZ, RZ, R3, P0 ;\n"

@@ -1,4 +1,4 @@
-// The texts are nvdisasm's, of the kernels in test/data/sass/kernels.cu.
+// The texts are nvdisasm's output for the kernels in test/data/sass/kernels.cu.
 #include "sass/sass.h"
 
 #include <doctest/doctest.h>
@@ -22,7 +22,7 @@ std::string text_of(const std::string& name) {
 using Modes = std::vector<Mode>;
 using enum Mode;
 
-// The mode of each of the pointers, in their order.
+// The modes of the pointers, in their order.
 Modes modes(const std::string& name, const std::vector<std::uint32_t>& pointers, std::uint32_t bank = 0x210,
             ZeroWords zeros = 0) {
   const KernelAccesses kernel = read_sass(text_of(name), {bank, 0x800}, Calls::anything, zeros);
@@ -32,7 +32,7 @@ Modes modes(const std::string& name, const std::vector<std::uint32_t>& pointers,
   return out;
 }
 
-// For a kernel whose parameters are so many pointers, from 0x210 on.
+// For a kernel with this many pointer parameters, from 0x210 on.
 Modes modes_of(const std::string& text, std::uint32_t pointers = 2) {
   const KernelAccesses kernel = read_sass(text, {0x210, 8 * pointers});
   REQUIRE(kernel.known);
@@ -43,17 +43,17 @@ Modes modes_of(const std::string& text, std::uint32_t pointers = 2) {
 
 }  // namespace
 
-TEST_CASE("what is read and what is written") { CHECK(modes("add.sm90", {0, 8, 16}) == Modes{read, read, write}); }
+TEST_CASE("reads and writes are distinguished") { CHECK(modes("add.sm90", {0, 8, 16}) == Modes{read, read, write}); }
 
-TEST_CASE("pointers inside of a structure, on three architectures") {
+TEST_CASE("pointers inside a structure, on three architectures") {
   CHECK(modes("packed.sm90", {8, 16, 24}) == Modes{write, read, read});
   CHECK(modes("packed.sm80", {8, 16, 24}, 0x160) == Modes{write, read, read});
   CHECK(modes("packed.sm100", {8, 16, 24}, 0x380) == Modes{write, read, read});
 }
 
-TEST_CASE("addresses that are put together with carries") { CHECK(modes("vec.sm90", {0, 8}) == Modes{write, read}); }
+TEST_CASE("addresses that are assembled with carries") { CHECK(modes("vec.sm90", {0, 8}) == Modes{write, read}); }
 
-TEST_CASE("addresses that are moved, chosen and compared as a whole, as the latest architecture has it") {
+TEST_CASE("addresses that are moved, selected and compared as a whole, on the latest architecture") {
   constexpr std::uint32_t kBank = 0x380;
   CHECK(modes("aligned.sm120", {0}, kBank) == Modes{write});
   CHECK(modes("exchange.sm120", {0, 8}, kBank) == Modes{atomic, atomic});
@@ -63,7 +63,7 @@ TEST_CASE("addresses that are moved, chosen and compared as a whole, as the late
   CHECK(modes("swapped.sm120", {0, 8, 16, 24}, kBank) == Modes{unknown, unknown, unknown, unknown});
 }
 
-TEST_CASE("both halves of what is chosen under a condition") {
+TEST_CASE("both halves of a conditionally selected address") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ LDC.64 R4, c[0x0][0x218] ;\n"
                  "/*0020*/ SEL.64 R6, R2, R4, !P0 ;\n"
@@ -71,37 +71,37 @@ TEST_CASE("both halves of what is chosen under a condition") {
                  "/*0040*/ EXIT ;\n") == Modes{unknown, unknown});
 }
 
-TEST_CASE("atomic operations are told from writes") { CHECK(modes("hist.sm90", {0, 8}) == Modes{read, atomic}); }
+TEST_CASE("atomic operations differ from writes") { CHECK(modes("hist.sm90", {0, 8}) == Modes{read, atomic}); }
 
-TEST_CASE("one of two pointers, whichever the program takes, is written: neither is known to be") {
+TEST_CASE("a write through one of two pointers, whichever the program takes, is certain for neither") {
   CHECK(modes("select2.sm90", {0, 8, 16}) == Modes{unknown, unknown, read});
 }
 
-TEST_CASE("what is written by choice is known where all choices but one hold the same address or none") {
+TEST_CASE("a write through a selected pointer is certain if the other choices are the same address or none") {
   const KernelAccesses kernel = read_sass(text_of("select2.sm90"), {0x210, 0x800});
   CHECK(kernel.mode(0, {{0, 0}, {8, 8}, {16, 16}}) == unknown);
   CHECK(kernel.mode(0, {{0, 0}, {16, 16}}) == write);
   CHECK(kernel.mode(8, {{8, 8}, {16, 16}}) == write);
   CHECK(kernel.mode(8, {{0, 0}, {8, 0}, {16, 16}}) == write);
   CHECK(kernel.mode(16, {{0, 0}, {8, 0}, {16, 16}}) == read);
-  // The input lies where the output does.
+  // The input is where the output is.
   CHECK(kernel.mode(16, {{0, 0}, {8, 0}, {16, 0}}) == write);
 }
 
-TEST_CASE("arrays of pointers are told apart by where they begin") {
+TEST_CASE("arrays of pointers are distinguished by where they begin") {
   CHECK(modes("multi.sm90", {0, 8, 280, 288, 296}) == Modes{read, read, read, write, write});
 }
 
-TEST_CASE("of an array that is indexed by the number of a block every element is used, by another number one of them") {
+TEST_CASE("a block's index uses every element of an array, another index only one") {
   CHECK(modes("each.sm90", {0, 8, 56, 64}) == Modes{write, write, write, read});
   CHECK(modes("each.sm120", {0, 8, 56, 64}, 0x380) == Modes{write, write, write, read});
   CHECK(modes("listed.sm90", {0, 8, 56, 64}) == Modes{unknown, unknown, unknown, read});
   CHECK(modes("picked.sm90", {0, 8, 56}) == Modes{unknown, unknown, unknown});
 }
 
-TEST_CASE("a word of an array that is read for itself is one that an index may mean, up to the next parameter") {
+TEST_CASE("an index may mean a separately read word of its array, up to the next parameter") {
   KernelAccesses kernel = read_sass(text_of("picked.sm90"), {0x210, 0x44});
-  CHECK(kernel.mode(24) == read);  // where the array ends is not known
+  CHECK(kernel.mode(24) == read);  // it is unknown where the array ends
   kernel.parameters = {0, 64};
   CHECK(kernel.mode(24) == unknown);
   CHECK(kernel.mode(24, {{0, 0}, {24, 24}}) == unknown);
@@ -109,18 +109,18 @@ TEST_CASE("a word of an array that is read for itself is one that an index may m
   CHECK(kernel.mode(24) == read);
 }
 
-TEST_CASE("through a function of its own") { CHECK(modes("calls.sm90", {0, 8}) == Modes{write, read}); }
+TEST_CASE("through a separate function") { CHECK(modes("calls.sm90", {0, 8}) == Modes{write, read}); }
 
 TEST_CASE("loops, and a call that ends the program") { CHECK(modes("loop.sm90", {0, 8}) == Modes{read, write}); }
 
-TEST_CASE("every case of a jump by a table") { CHECK(modes("sw.sm90", {0, 8, 16}) == Modes{write, write, write}); }
+TEST_CASE("every case of a jump through a table") { CHECK(modes("sw.sm90", {0, 8, 16}) == Modes{write, write, write}); }
 
-TEST_CASE("values that went through local memory are no pointers for that") {
+TEST_CASE("a value that went through local memory is not therefore a pointer") {
   CHECK(modes("spill.sm90", {0, 8}) == Modes{read, read});
 }
 
-TEST_CASE("a pointer that came back from local memory is still known for one") {
-  // Where it came back, the halves cannot be told apart: it may be written.
+TEST_CASE("a pointer that was reloaded from local memory is still recognised") {
+  // After the reload, the halves cannot be distinguished, so it may be written.
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ STL.64 [R1], R2 ;\n"
                  "/*0020*/ LDL.64 R4, [R1] ;\n"
@@ -141,7 +141,7 @@ TEST_CASE("a pointer is read under one condition and another one under the oppos
                  "/*0080*/ EXIT ;\n") == Modes{read, write});
 }
 
-TEST_CASE("a condition that is decided anew is another one") {
+TEST_CASE("a condition that is computed again is a new condition") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ LDC.64 R6, c[0x0][0x218] ;\n"
                  "/*0020*/ @P0 MOV R6, R2 ;\n"
@@ -151,7 +151,7 @@ TEST_CASE("a condition that is decided anew is another one") {
                  "/*0060*/ EXIT ;\n") == Modes{unknown, unknown});
 }
 
-TEST_CASE("a condition holds on, past where other paths meet, until it may be another one") {
+TEST_CASE("a condition stays valid where other paths meet, until it may have changed") {
   const std::string chosen =
       "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
       "/*0010*/ @!P0 LDC.64 R2, c[0x0][0x218] ;\n";
@@ -168,7 +168,7 @@ TEST_CASE("a condition holds on, past where other paths meet, until it may be an
   }
 }
 
-TEST_CASE("behind a branch its condition is known") {
+TEST_CASE("after a branch its condition is known") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ @!P0 LDC.64 R2, c[0x0][0x218] ;\n"
                  "/*0020*/ @P0 BRA 0x50 ;\n"
@@ -178,7 +178,7 @@ TEST_CASE("behind a branch its condition is known") {
                  "/*0060*/ EXIT ;\n") == Modes{read, write});
 }
 
-TEST_CASE("a path on which a condition does not hold says nothing of registers under it") {
+TEST_CASE("a path on which a condition is false says nothing of registers under it") {
   const std::string chosen =
       "/*0000*/ LDC.64 R10, c[0x0][0x210] ;\n"
       "/*0010*/ @P0 BRA 0x30 ;\n"
@@ -190,7 +190,7 @@ TEST_CASE("a path on which a condition does not hold says nothing of registers u
   CHECK(modes_of(chosen + "/*0030*/ ISETP.NE.AND P0, PT, R5, RZ, PT ;\n" + stored) == Modes{unknown, unknown});
 }
 
-TEST_CASE("a function elsewhere may do anything with what it is given, unless it is one of CUDA's own") {
+TEST_CASE("an external function may do anything with what it receives, unless it is CUDA's own") {
   const char* text =
       "/*0000*/ LDC.64 R4, c[0x0][0x210] ;\n"
       "/*0010*/ LDC.64 R2, c[0x4][0x0] ;\n"
@@ -200,12 +200,12 @@ TEST_CASE("a function elsewhere may do anything with what it is given, unless it
   CHECK(read_sass(text, {0x210, 8}, Calls::harmless).mode(0) == none);
 }
 
-TEST_CASE("a function that is called by its address may write what a structure on the stack points to") {
+TEST_CASE("a function called by address may write what a structure on the stack points to") {
   CHECK(modes("on_stack.sm90", {0, 8}) == Modes{unknown, unknown});
   CHECK(modes("on_stack.sm120", {0, 8}, 0x380) == Modes{unknown, unknown});
 }
 
-TEST_CASE("a pointer that such a function returns, or puts into a structure, is not the one that it was given") {
+TEST_CASE("a pointer that such a function returns or stores is not the one that it received") {
   CHECK(modes("returned.sm90", {0}) == Modes{unknown});
   CHECK(modes_of("/*0000*/ LDC.64 R4, c[0x0][0x210] ;\n"
                  "/*0010*/ STL.64 [R1+0x8], R4 ;\n"
@@ -216,7 +216,7 @@ TEST_CASE("a pointer that such a function returns, or puts into a structure, is 
                  1) == Modes{unknown});
 }
 
-TEST_CASE("an instruction that is not known may do anything with the memory that it describes") {
+TEST_CASE("an unknown instruction may do anything with the memory that it describes") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ LDC.64 R4, c[0x0][0x218] ;\n"
                  "/*0020*/ LDC.64 R6, c[0x0][0x220] ;\n"
@@ -228,7 +228,7 @@ TEST_CASE("an instruction that is not known may do anything with the memory that
                  3) == Modes{unknown, unknown, none});
 }
 
-TEST_CASE("what an address is moved by is no address") {
+TEST_CASE("an offset is not an address") {
   const std::string used = "/*0040*/ LDG.E R8, desc[UR4][R4.64] ;\n/*0050*/ EXIT ;\n";
   const std::string base = "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ LDC.64 R6, c[0x0][0x218] ;\n";
   for (const char* moved : {"/*0020*/ IMAD.WIDE R4, R6, R7, R2 ;\n", "/*0020*/ IMAD.WIDE.U32 R4, R6, 0x4, R2 ;\n",
@@ -241,19 +241,19 @@ TEST_CASE("what an address is moved by is no address") {
   }
 }
 
-TEST_CASE("code that adds a parameter to an address does not use the place where the address is, but one near it") {
+TEST_CASE("code that adds a parameter to an address does not use that place, but one near it") {
   CHECK(modes("part.sm80", {0}, 0x160) == Modes{near_write});
   CHECK(modes("part.sm90", {0}) == Modes{near_write});
   CHECK(modes("part.sm120", {0}, 0x380) == Modes{near_write});
   CHECK(modes("product.sm80", {0}, 0x160) == Modes{near_write});
   CHECK(modes("bytes_on.sm90", {0, 16}) == Modes{near_write, read});
-  // In steps of a parameter, from the address on; at most as far as a parameter.
+  // It moves in steps of a parameter, from the address on, and at most as far as a parameter says.
   CHECK(modes("stride.sm90", {0, 8}) == Modes{write, read});
   CHECK(modes("strided_loop.sm90", {0}) == Modes{write});
   CHECK(modes("clamped.sm90", {0}) == Modes{write});
 }
 
-TEST_CASE("a parameter that is 0 in a launch moves no address of it") {
+TEST_CASE("a parameter that is 0 in a launch moves no address") {
   const ZeroWords third = 1u << 2, fourth = 1u << 3;
   CHECK(modes("part.sm80", {0}, 0x160, third) == Modes{write});
   CHECK(modes("part.sm90", {0}, 0x210, third) == Modes{write});
@@ -266,7 +266,7 @@ TEST_CASE("a parameter that is 0 in a launch moves no address of it") {
   CHECK(modes("reversed.sm80", {0}, 0x160, third | fourth) == Modes{near_write});
 }
 
-TEST_CASE("what lies before the place where an address is, is near it, unless a thread's number leads back") {
+TEST_CASE("a place before an address is near it, unless a thread's index leads back") {
   CHECK(modes("reversed.sm80", {0}, 0x160) == Modes{near_write});
   CHECK(modes("reversed.sm120", {0}, 0x380) == Modes{near_write});
   CHECK(modes("backwards.sm90", {0, 8}) == Modes{near_write, none});
@@ -279,7 +279,7 @@ TEST_CASE("what lies before the place where an address is, is near it, unless a 
   CHECK(modes_of(base + "/*0020*/ IADD.64 R2, R2, 0x8 ;\n" + before, 1) == Modes{write});
 }
 
-TEST_CASE("what is near an address on one path alone is at it on the other") {
+TEST_CASE("a place that is near an address on only one path is at it on the other") {
   const std::string base =
       "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
       "/*0010*/ LDC R6, c[0x0][0x218] ;\n";
@@ -292,7 +292,7 @@ TEST_CASE("what is near an address on one path alone is at it on the other") {
   CHECK(modes_of(base + "/*0020*/ S2R R6, SR_TID.X ;\n" + stored) == Modes{write, none});
 }
 
-TEST_CASE("what was put into one of two registers on one path alone is not what is written") {
+TEST_CASE("an address that a register has on only one path is not certainly written") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ @P0 BRA 0x30 ;\n"
                  "/*0020*/ LDC.64 R2, c[0x0][0x218] ;\n"
@@ -300,7 +300,7 @@ TEST_CASE("what was put into one of two registers on one path alone is not what 
                  "/*0040*/ EXIT ;\n") == Modes{unknown, unknown});
 }
 
-TEST_CASE("a path that is looked at before the other says no more than both") {
+TEST_CASE("a path that is visited first says no more than both") {
   CHECK(modes_of("/*0000*/ BRA 0x30 ;\n"
                  "/*0010*/ STG.E desc[UR4][R2.64], R9 ;\n"
                  "/*0020*/ EXIT ;\n"
@@ -310,7 +310,7 @@ TEST_CASE("a path that is looked at before the other says no more than both") {
                  "/*0060*/ BRA 0x10 ;\n") == Modes{unknown, unknown});
 }
 
-TEST_CASE("a function leaves alone what it does not alter, whoever calls it") {
+TEST_CASE("a function leaves what it does not alter, whoever calls it") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ CALL.REL.NOINC 0x80 ;\n"
                  "/*0020*/ LDG.E R8, desc[UR4][R2.64] ;\n"
@@ -324,7 +324,7 @@ TEST_CASE("a function leaves alone what it does not alter, whoever calls it") {
                  3) == Modes{read, write, write});
 }
 
-TEST_CASE("where threads meet again is where their barrier was said to end, though its register is used again") {
+TEST_CASE("threads meet at their barrier's end although its register is used again") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ BSSY B0, 0x40 ;\n"
                  "/*0020*/ LDG.E R8, desc[UR4][R2.64] ;\n"
@@ -337,7 +337,7 @@ TEST_CASE("where threads meet again is where their barrier was said to end, thou
                  "/*0090*/ EXIT ;\n") == Modes{read, write});
 }
 
-TEST_CASE("words of the stack are told apart, until code writes somewhere in it") {
+TEST_CASE("words of the stack are distinguished until code writes somewhere in it") {
   const std::string spilled =
       "/*0000*/ LDC R1, c[0x0][0x28] ;\n"
       "/*0010*/ IADD3 R1, R1, -0x20, RZ ;\n"
@@ -355,18 +355,18 @@ TEST_CASE("words of the stack are told apart, until code writes somewhere in it"
   CHECK(modes_of(spilled + "/*0060*/ STL.64 [R11], R2 ;\n" + used) == Modes{unknown, unknown});
   CHECK(modes_of(spilled + "/*0060*/ ST.E.64 [R12.64], R2 ;\n" + used) == Modes{unknown, unknown});
   CHECK(modes_of(spilled + "/*0060*/ STL.64 [R1+0x10], R2 ;\n" + used) == Modes{write, none});
-  // A stack that moves in the middle.
+  // The stack moves in the middle.
   CHECK(modes_of(spilled + "/*0060*/ IADD3 R1, R1, 0x8, RZ ;\n" + used) == Modes{unknown, unknown});
 }
 
-TEST_CASE("a register that is set anew under a condition may still hold what it held") {
+TEST_CASE("a register that is set again conditionally may still have its old value") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ @P0 LDC.64 R2, c[0x0][0x218] ;\n"
                  "/*0020*/ STG.E desc[UR4][R2.64], R9 ;\n"
                  "/*0030*/ EXIT ;\n") == Modes{unknown, unknown});
 }
 
-TEST_CASE("text that is no code, or damaged code, is not known or harmless") {
+TEST_CASE("text that is not code, or damaged code, is unknown or harmless") {
   CHECK_FALSE(read_sass("", {0x210, 8}).known);
   CHECK_FALSE(read_sass("nvdisasm fatal: no such file", {0x210, 8}).known);
   const std::string text = text_of("loop.sm90");

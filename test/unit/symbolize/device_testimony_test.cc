@@ -19,7 +19,7 @@ using Dim3 = std::array<std::uint32_t, 3>;
 constexpr const char* kAssertionLine =
     "/tmp/cases/cases.cu:17: assert_positive: block: [0,0,0], thread: [0,0,0] Assertion `p[threadIdx.x] > 0` failed.\n";
 
-// A session on disk with a record pass and the reruns that a test adds.
+// A session on disk with a record pass, and the reruns that a test adds.
 class Recorded {
  public:
   Recorded() {
@@ -48,7 +48,7 @@ class Recorded {
 
 }  // namespace
 
-TEST_CASE("a failed assertion: the dump's words and the program's") {
+TEST_CASE("a failed assertion has the dump's data and the program's text") {
   Recorded recorded;
   recorded.add("confirm", "confirm", "a.cu:1: f: block: [0,0,0], thread: [0,0,0] Assertion `other` failed.\n");
   recorded.add_device("assert.nvcudmp", "642.gpucore", kAssertionLine);
@@ -96,7 +96,7 @@ TEST_CASE("a warp that has exited leaves no block, thread and grid") {
   CHECK(testimony.failure->mangled == "_Z9far_storePi");
 }
 
-TEST_CASE("no rerun, no dump, no readable dump") {
+TEST_CASE("no rerun, no dump, and no readable dump") {
   Recorded recorded;
   CHECK_FALSE(device_testimony(recorded.session).device_pass);
   recorded.add("device", "device").cut_short = session::CutShort::time_limit;
@@ -128,7 +128,7 @@ TEST_CASE("a manifest cannot lead out of its session") {
   CHECK(device_testimony(recorded.session).printed.empty());
 }
 
-TEST_CASE("the assertions of an earlier rerun, where the device pass printed none") {
+TEST_CASE("assertions come from an earlier rerun if the device pass printed none") {
   Recorded recorded;
   recorded.add("confirm", "confirm", kAssertionLine);
   recorded.add_device("assert.nvcudmp", "642.gpucore", "nothing\n");
@@ -137,7 +137,7 @@ TEST_CASE("the assertions of an earlier rerun, where the device pass printed non
   CHECK(testimony.printed[0].pass == "confirm");
 }
 
-TEST_CASE("a session that is still being written is read where it is") {
+TEST_CASE("a session that is still being written is read in its current folder") {
   Recorded recorded;
   recorded.add_device("load.nvcudmp.gz", "core.gz", kAssertionLine);
   const fs::path folder = recorded.session.folder;

@@ -32,7 +32,7 @@ const std::string kWithLines[] = {FIXTURE_DWARF5, FIXTURE_DWARF4, FIXTURE_SPLIT,
 
 }  // namespace
 
-TEST_CASE("a plain function: its line and both its names") {
+TEST_CASE("a plain function has its line and both its names") {
   for (const auto& path : kWithLines) {
     INFO(path);
     const auto frames = frames_of(path, fixture::kPlain);
@@ -43,12 +43,12 @@ TEST_CASE("a plain function: its line and both its names") {
   }
 }
 
-TEST_CASE("inlined functions are frames of their own, innermost first") {
+TEST_CASE("inlined functions are separate frames, innermost first") {
   for (const auto& path : kWithLines) {
     INFO(path);
     const auto frames = frames_of(path, fixture::kInlined);
     REQUIRE(frames.size() == 3);
-    CHECK(frames[0].function.starts_with("fixture::(anonymous namespace)::Inner::call"));  // "()" after it: by compiler
+    CHECK(frames[0].function.starts_with("fixture::(anonymous namespace)::Inner::call"));  // compilers may add "()"
     CHECK(frames[0].line == fixture::marked_line("inner"));
     CHECK(frames[0].inlined);
     CHECK(frames[1].function.starts_with("fixture::(anonymous namespace)::middle"));
@@ -77,7 +77,7 @@ TEST_CASE("a C function has one name") {
   }
 }
 
-TEST_CASE("without the file that describes inlined functions, the line of a library's header is nobody's") {
+TEST_CASE("without the .dwo file, a line of a library's header is not attributed") {
   const fixture::Library library(FIXTURE_UNDESCRIBED);
   ElfModule module(FIXTURE_UNDESCRIBED, "");
   const auto at = [&](const char* function) { return module.frames(library.return_address(function) - 1); };
@@ -93,7 +93,7 @@ TEST_CASE("without the file that describes inlined functions, the line of a libr
   }
 }
 
-TEST_CASE("functions of identical code that the linker made one of") {
+TEST_CASE("functions of identical code that the linker folded into one") {
   if (!FIXTURE_HAS_FOLDED) return;
   for (const std::string path : {FIXTURE_FOLDED, FIXTURE_FOLDED_BARE}) {
     INFO(path);
@@ -118,7 +118,7 @@ TEST_CASE("functions of identical code that the linker made one of") {
   }
 }
 
-TEST_CASE("code that lies where a function that the linker dropped reaches to") {
+TEST_CASE("code at addresses that a dropped function's range includes") {
   for (const char* path : {FIXTURE_DROPPED4, FIXTURE_DROPPED5}) {
     INFO(path);
     const auto frames = frames_of(path, fixture::kPlain);
@@ -129,7 +129,7 @@ TEST_CASE("code that lies where a function that the linker dropped reaches to") 
   }
 }
 
-TEST_CASE("a stripped library still names what it exports") {
+TEST_CASE("a stripped library still names its exports") {
   const auto frames = frames_of(FIXTURE_STRIPPED, fixture::kPlain);
   REQUIRE(frames.size() == 1);
   CHECK(frames[0].function == "fixture::from_plain_function()");
@@ -139,7 +139,7 @@ TEST_CASE("a stripped library still names what it exports") {
   CHECK_FALSE(ElfModule(FIXTURE_STRIPPED, "").has_lines());
 }
 
-TEST_CASE("an address that nothing covers is a frame that knows its module alone") {
+TEST_CASE("an address that nothing covers is a frame with only its module") {
   for (std::uint64_t address : {std::uint64_t{0}, std::uint64_t{1} << 40, ~std::uint64_t{0}}) {
     const auto frames = ElfModule(FIXTURE_DWARF5, "").frames(address);
     REQUIRE(frames.size() == 1);
@@ -149,7 +149,7 @@ TEST_CASE("an address that nothing covers is a frame that knows its module alone
   }
 }
 
-TEST_CASE("another build than the recorded one gives no names") {
+TEST_CASE("a different build than the recorded one gives no names") {
   ElfModule module(FIXTURE_DWARF5, "00112233445566778899aabbccddeeff00112233");
   CHECK(module.condition() == ElfModule::Condition::changed);
   const fixture::Library library(FIXTURE_DWARF5);
@@ -158,7 +158,7 @@ TEST_CASE("another build than the recorded one gives no names") {
   CHECK(frames[0].function == "");
 }
 
-TEST_CASE("what is no ELF file is missing") {
+TEST_CASE("a file that is not an ELF file counts as missing") {
   CHECK(ElfModule("/nonexistent/lib.so", "").condition() == ElfModule::Condition::missing);
   CHECK(ElfModule("/dev/null", "").condition() == ElfModule::Condition::missing);
   CHECK(ElfModule("/", "").condition() == ElfModule::Condition::missing);
@@ -167,7 +167,7 @@ TEST_CASE("what is no ELF file is missing") {
   CHECK(text.frames(16).size() == 1);
 }
 
-TEST_CASE("truncated files give what is left, and end") {
+TEST_CASE("truncated files give what is left, and terminate") {
   std::ifstream whole(FIXTURE_DWARF5, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(whole)), {});
   const fixture::Library library(FIXTURE_DWARF5);
@@ -182,7 +182,7 @@ TEST_CASE("truncated files give what is left, and end") {
   fs::remove(cut);
 }
 
-TEST_CASE("entries that can be come to again and again are given up") {
+TEST_CASE("entries that can be reached again and again are given up") {
   ElfModule module(FIXTURE_SIBLINGS, "");
   CHECK(module.has_lines());
   const auto frames = module.frames(0x1100);
@@ -190,7 +190,7 @@ TEST_CASE("entries that can be come to again and again are given up") {
   CHECK(frames[0].line == 0);
 }
 
-TEST_CASE("functions of very many ranges are given up") {
+TEST_CASE("functions with very many ranges are given up") {
   ElfModule module(FIXTURE_RANGES, "");
   const auto frames = module.frames(0x1100);
   REQUIRE(frames.size() == 1);

@@ -22,7 +22,7 @@ std::string written_at(const std::filesystem::path& file, std::time_t seconds) {
   return file;
 }
 
-// One that began at second 1000, was heard of for 100 seconds and has this module.
+// A process that began at second 1000, was heard of for 100 seconds, and has this module.
 session::Process process_with(const std::string& module) {
   session::Process process;
   process.record.start_realtime = 1'000'000'000'000;
@@ -35,7 +35,7 @@ session::Process process_with(const std::string& module) {
 
 }  // namespace
 
-TEST_CASE("files that were written after the process that had them are told, named as it named them") {
+TEST_CASE("files written after the process that had them are listed, as it named them") {
   const test::ScratchFolder folder;
   session::Session session;
   session.processes.push_back(process_with(written_at(folder.file("older.so"), 1099)));
@@ -49,7 +49,7 @@ TEST_CASE("files that were written after the process that had them are told, nam
   CHECK(symbolize::rewritten_files(session) == Names{(folder.path() / "newer.so").string(), "train.py"});
 }
 
-TEST_CASE("what was written after the failure is told, though the process went on") {
+TEST_CASE("a file written after the failure is listed, although the process continued") {
   const test::ScratchFolder folder;
   session::Session session;
   session.processes.push_back(process_with(written_at(folder.file("library.so"), 1050)));
@@ -58,7 +58,7 @@ TEST_CASE("what was written after the failure is told, though the process went o
   CHECK(symbolize::rewritten_files(session) == Names{(folder.path() / "library.so").string()});
 }
 
-TEST_CASE("what the command itself wrote for a later process is not told") {
+TEST_CASE("a file that the command itself wrote for a later process is not listed") {
   const test::ScratchFolder folder;
   session::Session session;
   const std::string program = written_at(folder.file("program"), 1150);

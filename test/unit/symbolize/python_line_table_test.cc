@@ -30,7 +30,7 @@ std::string from_hex(const std::string& hex) {
   return bytes;
 }
 
-// One code object as record_tables.py prints it.
+// A code object as record_tables.py prints it.
 struct RecordedCode {
   Code code;
   std::vector<int> lines;  // of the instruction at byte 2 * index
@@ -58,7 +58,7 @@ std::vector<RecordedCode> read_tables(const std::filesystem::path& path) {
 
 }  // namespace
 
-TEST_CASE("every instruction has the line that its interpreter gives it") {
+TEST_CASE("every instruction has the line that its interpreter reports") {
   for (const char* version : {"3.9", "3.10", "3.11", "3.12", "3.13", "3.14"}) {
     const auto recorded = read_tables(std::string(TEST_DATA "/python/tables-") + version + ".txt");
     INFO("CPython ", version);
@@ -76,7 +76,7 @@ TEST_CASE("every instruction has the line that its interpreter gives it") {
   }
 }
 
-TEST_CASE("a frame that has not started stands on its first line") {
+TEST_CASE("a frame that has not started is on its first line") {
   for (unsigned minor : {9, 10, 11, 12, 13, 14})
     CHECK(python_line(code_of(minor, 7, ""), static_cast<std::uint32_t>(-2)) == 7);
 }
@@ -89,7 +89,7 @@ TEST_CASE("hand-made tables") {
     CHECK(python_line(code, 8) == 14);
     CHECK(python_line(code, 1000) == 14);
   }
-  SUBCASE("lnotab: what lies behind the end of one that was cut is not known") {
+  SUBCASE("lnotab: everything past the end of a truncated table is unknown") {
     const Code cut = code_of(9, 10, std::string(cudadiag::wire::intern::kLongestLineTable, '\x01'));
     CHECK(python_line(cut, 4) == 14);
     CHECK(python_line(cut, 40'000) == 0);
@@ -123,6 +123,6 @@ TEST_CASE("damaged tables end the search and never give a line below one") {
       }
     }
   }
-  CHECK(python_line(code_of(11, 1, std::string("\xe8\x41", 2)), 0) == 1);  // a number that breaks off
+  CHECK(python_line(code_of(11, 1, std::string("\xe8\x41", 2)), 0) == 1);  // a truncated number
   CHECK(python_line(code_of(9, 1, std::string("\x00\x9c", 2)), 0) == 0);   // 1 - 100
 }

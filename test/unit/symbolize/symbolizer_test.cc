@@ -62,7 +62,7 @@ TEST_CASE("a stack through Python and native code") {
   CHECK(symbolizer.notes().empty());
 }
 
-TEST_CASE("a library that was built anew gives no lines and one note") {
+TEST_CASE("a rebuilt library gives no lines and one note") {
   const RecordedSite recorded(FIXTURE_DWARF5, "abcd", address_in(FIXTURE_DWARF5));
   Symbolizer symbolizer(recorded.session);
   const auto stack = symbolizer.stack(recorded.process(), recorded.site);
@@ -74,7 +74,7 @@ TEST_CASE("a library that was built anew gives no lines and one note") {
   CHECK(symbolizer.notes()[0].find("built anew") != std::string::npos);
 }
 
-// Linkers leave the build-id out unless they are told to write one.
+// Linkers omit the build-id unless they are told to write one.
 TEST_CASE("a library without a build-id that was written after the run") {
   RecordedSite recorded(FIXTURE_DWARF5, "", address_in(FIXTURE_DWARF5));
   session::ProcessRecord& record = recorded.session.processes[0].record;
@@ -84,7 +84,7 @@ TEST_CASE("a library without a build-id that was written after the run") {
     Symbolizer symbolizer(recorded.session);
     return symbolizer.true_line(symbolizer.stack(recorded.process(), recorded.site), "").location;
   };
-  CHECK(line().file == FIXTURE_SOURCE);  // when the process ended is not known
+  CHECK(line().file == FIXTURE_SOURCE);  // it is unknown when the process ended
   record.clock_last = 5'000'000'000;
   CHECK(line().language == symbolize::Language::python);
   record.clock_last = 9'000'000'000'000'000'000;
@@ -99,7 +99,7 @@ TEST_CASE("a user's library without line information is named in a note") {
   CHECK(symbolizer.notes()[0].find("build it with -g") != std::string::npos);
 }
 
-TEST_CASE("a site without stacks is an empty stack and no line") {
+TEST_CASE("a site without stacks has an empty stack and no line") {
   const RecordedSite recorded(FIXTURE_DWARF5, "", 0);
   Symbolizer symbolizer(recorded.session);
   const auto stack = symbolizer.stack(recorded.process(), session::Site{});
@@ -108,7 +108,7 @@ TEST_CASE("a site without stacks is an empty stack and no line") {
   CHECK_FALSE(symbolizer.true_line(stack, "").location.known());
 }
 
-TEST_CASE("a launch by a thread of JAX's own is said to be one, another is not") {
+TEST_CASE("a launch by one of JAX's own threads is noted, and other launches are not") {
   for (const char* module :
        {"/v/site-packages/jax_plugins/xla_cuda12/xla_cuda_plugin.so", "/v/site-packages/torch/c.so"}) {
     INFO(module);
@@ -124,7 +124,7 @@ TEST_CASE("a launch by a thread of JAX's own is said to be one, another is not")
   }
 }
 
-TEST_CASE("what the user said of whose code it is comes with the session") {
+TEST_CASE("the user's rules about code come with the session") {
   RecordedSite recorded(FIXTURE_DWARF5, "", address_in(FIXTURE_DWARF5));
   recorded.session.manifest.code_rules = {
       {FIXTURE_SOURCE, false}, {"/home/user/project", false}, {"/usr/lib/python3.12/runpy.py", true}};

@@ -27,7 +27,7 @@ Dl_info module_of(const void* address) {
   return info;
 }
 
-// As the recorder writes a stack down. The test itself, which calls through a pointer, stands for `caller`.
+// Adds a frame as the recorder would. The test itself, which calls through a pointer, takes the place of `caller`.
 void add_frame(session::ProcessRecord& record, const void* address, const char* caller) {
   const Dl_info info = module_of(address);
   const std::string path = is_fixture(info.dli_fname) ? info.dli_fname : caller;
@@ -54,7 +54,7 @@ struct Launched {
     session::ProcessRecord& record = session.processes[0].record;
     record.functions = {kernel};
     record.native_stacks.emplace_back();
-    // A sanitizer has the runtime call a backtrace() of its own, which lies in the test and would pass for a caller.
+    // A sanitizer makes the runtime call its own backtrace(), which is in the test and would count as a caller.
     int runtime = 0;
     while (runtime < depth && !is_fixture(module_of(addresses[runtime]).dli_fname)) ++runtime;
     for (int i = runtime; i < depth; ++i) add_frame(record, addresses[i], caller);
@@ -76,7 +76,7 @@ void check_found(const Launched& launched, const std::string& function, const ch
   CHECK(launched.line.location.line == mark(marked));
 }
 
-// The kernel's own host function, which nobody calls a launch, does not count.
+// The kernel's own host function, which nobody considers a launch, does not count.
 int restored(const symbolize::SourceStack& stack) {
   int count = 0;
   for (const NativeFrame& frame : stack.native) count += frame.tail_call && frame.user;
@@ -92,7 +92,7 @@ const char* const kStatic[] = {FIXTURE_LAUNCHES5, FIXTURE_LAUNCHES4};
 
 }  // namespace
 
-TEST_CASE("a launch that ends its function is found, though the function is not on the stack") {
+TEST_CASE("a launch that ends its function is found, although the function is not on the stack") {
   for (const char* path : kStatic) {
     INFO(path);
     const Launched launched(path, "launch_once", "_Z4oncev");
@@ -101,11 +101,11 @@ TEST_CASE("a launch that ends its function is found, though the function is not 
   }
 }
 
-TEST_CASE("the kernel's name is read from its stub where the record lacks it") {
+TEST_CASE("the kernel's name comes from its stub if the record lacks it") {
   check_found(Launched(FIXTURE_LAUNCHES5, "launch_once", ""), "launch_once", "once");
 }
 
-TEST_CASE("whoever called the launching function") {
+TEST_CASE("the launching function is found for any caller") {
   for (const std::string caller : {"/usr/bin/python3.12", "/opt/libtorch_python.so", "/home/u/main"}) {
     INFO(caller);
     check_found(Launched(FIXTURE_LAUNCHES5, "launch_once", "_Z4oncev", caller.c_str()), "launch_once", "once");
@@ -120,7 +120,7 @@ TEST_CASE("two such functions on the way to one launch") {
   }
 }
 
-TEST_CASE("two functions launch the same kernel last: which one is known where the caller names it") {
+TEST_CASE("two functions may end with the same launch, and the caller names the right one") {
   for (const char* path : kStatic) {
     INFO(path);
     check_left_alone(Launched(path, "launch_twice", "_Z5twicev"));
@@ -129,7 +129,7 @@ TEST_CASE("two functions launch the same kernel last: which one is known where t
   check_found(Launched(FIXTURE_CALLER5, "call_first_launch", "_Z5twicev"), "launch_twice", "twice");
 }
 
-TEST_CASE("where a function on the way may have jumped elsewhere, nobody is put in between") {
+TEST_CASE("if a function on the way may have jumped elsewhere, no frame is inserted") {
   for (const char* path : kStatic) {
     INFO(path);
     const Launched launched(path, "call_route", "_Z6routedv");
@@ -138,35 +138,35 @@ TEST_CASE("where a function on the way may have jumped elsewhere, nobody is put 
   }
 }
 
-TEST_CASE("two launches of one kernel in one function are not told apart") {
+TEST_CASE("two launches of one kernel in one function are not distinguished") {
   check_left_alone(Launched(FIXTURE_LAUNCHES5, "launch_branched", "_Z8branchedv"));
 }
 
-TEST_CASE("a function that is on the stack is not taken for another") {
+TEST_CASE("a function that is on the stack is not added again") {
   const Launched launched(FIXTURE_LAUNCHES5, "launch_and_return", "_Z4oncev");
   check_left_alone(launched);
   CHECK(launched.line.location.line == mark("ordinary"));
 }
 
-TEST_CASE("a caller in the same module that is compiled without a description of its calls may be the one") {
+TEST_CASE("an undescribed caller in the same module may be the one") {
   const Launched launched(FIXTURE_LAUNCHES5, "launch_unoptimised", "_Z4oncev");
   check_left_alone(launched);
   CHECK(launched.line.location.line == fixture::marked_line("unoptimised", FIXTURE_UNOPTIMISED_SOURCE));
 }
 
 TEST_CASE("a call into the runtime that ends its function") {
-  SUBCASE("functions of a static runtime are not found by name: a script called the user's") {
+  SUBCASE("functions of a static runtime are not exported, so a script called the user's") {
     check_found(Launched(FIXTURE_LAUNCHES5, "finish", ""), "finish", "finish");
   }
-  SUBCASE("main() is known to be what the C library called") {
+  SUBCASE("main() is known to be called by the C library") {
     check_found(Launched(FIXTURE_LAUNCHES5, "main", "", "/opt/libc.so.6"), "main", "main");
     check_left_alone(Launched(FIXTURE_LAUNCHES5, "finish", "", "/opt/libc.so.6"));
   }
-  SUBCASE("others may have been handed a pointer to them") {
+  SUBCASE("other callers may have received a pointer to them") {
     check_left_alone(Launched(FIXTURE_LAUNCHES5, "finish", "", "/opt/libdeleter.so"));
     check_left_alone(Launched(FIXTURE_LAUNCHES5, "call_pointer", ""));
   }
-  SUBCASE("a shared one by anybody: found where the caller names the function") {
+  SUBCASE("anybody may call a shared one, so the caller must name the function") {
     check_left_alone(Launched(FIXTURE_LAUNCHES_SHARED, "finish", ""));
     check_found(Launched(FIXTURE_CALLER_SHARED, "call_finish", "", kForeignFunctions, {FIXTURE_LAUNCHES_SHARED}),
                 "finish", "finish");

@@ -29,7 +29,7 @@ TEST_CASE("text is cut between characters") {
   CHECK(plain_text("ab\xc3", 10) == "ab?");
 }
 
-TEST_CASE("an excerpt has the line and its neighbours, as far as there are any") {
+TEST_CASE("an excerpt has the line and those of its neighbours that exist") {
   const fs::path file = fs::temp_directory_path() / "cudadiag_test_excerpt.txt";
   std::ofstream(file) << "one\ntwo\r\nthree\nfour";
   const auto at = [&](int line, int neighbours) {
@@ -53,10 +53,10 @@ TEST_CASE("an excerpt has the line and its neighbours, as far as there are any")
   CHECK(source_excerpt("<string>", 1, 1).empty());
   CHECK(source_excerpt("/dev/zero", 1, 1).empty());
   CHECK(source_excerpt("/", 1, 1).empty());
-  CHECK(source_excerpt("/proc/self/status", 1, 0).empty());  // of whoever looks
+  CHECK(source_excerpt("/proc/self/status", 1, 0).empty());  // of whoever reads it
 }
 
-TEST_CASE("a comment is no code, and a mark inside of a string is no comment") {
+TEST_CASE("a comment is not code, and a mark inside a string does not begin a comment") {
   CHECK(without_comment("y = emb(x)  # positions too", "#") == "y = emb(x)");
   CHECK(without_comment("y = at['#', \"it's\"] # why", "#") == "y = at['#', \"it's\"]");
   CHECK(without_comment(R"(y = "a\"#b")", "#") == R"(y = "a\"#b")");

@@ -32,7 +32,7 @@ TrueLine true_line(SourceStack stack, std::string_view kernel = "") {
 const std::string kExe = "/home/u/fill", kSource = "/home/u/fill.cu", kStub = "/tmp/tmpxft_1_fill.cudafe1.stub.c";
 const std::string kCrt = "/usr/local/cuda/targets/x86_64-linux/include/crt/device_functions.h";
 
-// Frames inside CUDA with a shared and with a static runtime; the latter's internals are nameless when inlined away.
+// Frames inside CUDA with a shared and with a static runtime; internals of a static one have no names.
 std::vector<NativeFrame> inside_shared() {
   return {native("/x/libcudadiag_record.so", "on_call"),
           native("/usr/lib/x86_64-linux-gnu/libcuda.so.1", "cuLaunchKernel"),
@@ -54,7 +54,7 @@ SourceStack stack_of(std::vector<NativeFrame> inside, const std::vector<NativeFr
 
 }  // namespace
 
-TEST_CASE("whose Python files are") {
+TEST_CASE("which Python files are the user's") {
   for (const char* file :
        {"/home/u/train.py", "train.py", "<string>", "<stdin>", "<ipython-input-3-abc>", "<python-input-0>",
         "<timeit-src>", "<script>", "/tmp/ipykernel_12/345.py", "/opt/app/lib/pythonic/a.py", "/srv/lib/python/a.py"}) {
@@ -71,7 +71,7 @@ TEST_CASE("whose Python files are") {
   }
 }
 
-TEST_CASE("whose modules are") {
+TEST_CASE("which modules are the user's") {
   for (const char* path :
        {"/home/u/fill", "/opt/solver/lib/libsmooth.so", "libcudakernels.so", "/home/u/libcudart_wrap.so",
         "/root/.cache/torch_extensions/py312_cu130/my/my.so", "/usr/local/bin/tool", "/home/u/libcuda-kernels.so",
@@ -114,7 +114,7 @@ TEST_CASE("whose modules are") {
   }
 }
 
-TEST_CASE("the interpreter by its name") {
+TEST_CASE("the interpreter is recognised by name") {
   for (const char* path : {"/usr/bin/python3.12", "/opt/bin/python", "/b/python3", "/l/libpython3.10.so.1.0",
                            "/l/libpython3.so", "/l/libpython2.7.so"}) {
     CHECK(is_interpreter(path));
@@ -123,7 +123,7 @@ TEST_CASE("the interpreter by its name") {
     CHECK_FALSE(is_interpreter(path));
 }
 
-TEST_CASE("who calls functions by their names") {
+TEST_CASE("libraries that call functions by name") {
   for (const char* path : {"/usr/lib/x86_64-linux-gnu/libffi.so.8.1.2", "/v/cffi.libs/libffi-9c61262e.so.8.1.0",
                            "/p/lib-dynload/_ctypes.cpython-312-x86_64-linux-gnu.so", "/usr/bin/python3.12"}) {
     INFO(path);
@@ -168,7 +168,7 @@ TEST_CASE("the host side of a static kernel has another mangled name") {
   CHECK(true_line(stack, "_Z5otherPi").location.line == 1);
 }
 
-TEST_CASE("who calls the driver may give his own function the kernel's name") {
+TEST_CASE("a program that calls the driver may use the kernel's name for its own function") {
   const SourceStack stack = {
       {},
       {native("/usr/lib/x86_64-linux-gnu/libcuda.so.1", "cuLaunchKernel"),
@@ -177,7 +177,7 @@ TEST_CASE("who calls the driver may give his own function the kernel's name") {
   CHECK(launch_frames(stack.native, "_Z5scalePfi").count == 1);
 }
 
-TEST_CASE("the host side of a static kernel, inlined, has no mangled name; its overload is the user's") {
+TEST_CASE("the inlined host side of a static kernel has no mangled name, and its overload is the user's") {
   NativeFrame host = native(kExe, "n::fill<3>", "", kSource, 1), overload = native(kExe, "fill", "", kSource, 6);
   host.inlined = overload.inlined = true;
   const auto line = true_line(stack_of(inside_static(), {native(kExe, "__device_stub__ZN1n4fillILi3EEEvPi(int*)",
@@ -187,7 +187,7 @@ TEST_CASE("the host side of a static kernel, inlined, has no mangled name; its o
   CHECK(line.location.line == 6);
 }
 
-TEST_CASE("a kernel that is given a lambda has another name on the host") {
+TEST_CASE("a kernel that receives a lambda has another name on the host") {
   const std::string kernel = "_ZN3par6forallIZN27_INTERNAL_3d0_6_pool_cu_run5remapEvEUliE_EEviT_";
   const std::string wrapped = "I17__nv_dl_wrapper_tI11__nv_dl_tagIPFvvEXadL_ZL5remapvEELj1EEJEEEEv";
   const NativeFrame stub =
@@ -204,7 +204,7 @@ TEST_CASE("a kernel that is given a lambda has another name on the host") {
   CHECK(line.location.line == 31);
 }
 
-TEST_CASE("a C++ function of the user's may be named like CUDA's") {
+TEST_CASE("a user's C++ function may be named like CUDA's") {
   const auto line = true_line(stack_of(inside_shared(), {native(kExe, "cudaCheck(int)", "_Z9cudaChecki", kSource, 5)}));
   CHECK(line.location.function == "cudaCheck(int)");
 }
@@ -244,7 +244,7 @@ TEST_CASE("between Python and native code") {
     CHECK(true_line(stack).location.line == 27);
     CHECK_FALSE(true_line(stack).caller.known());
   }
-  SUBCASE("without any Python it is all there is") {
+  SUBCASE("without Python it is all there is") {
     const auto line = true_line({{}, {native("/home/u/libsmooth.so", "smooth_step", "smooth_step")}});
     CHECK(line.user);
     CHECK(line.location.function == "smooth_step");
@@ -252,7 +252,7 @@ TEST_CASE("between Python and native code") {
     CHECK(line.location.line == 0);
     CHECK_FALSE(line.location.known());
   }
-  SUBCASE("a user line further out is not taken for that of a library without lines") {
+  SUBCASE("a user line further out does not replace that of a library without lines") {
     NativeFrame nameless = native("/home/u/libsmooth.so");
     nameless.offset = 0x1138;
     const auto line = true_line({{}, {nameless, native(kExe, "main", "main", kSource, 30)}});
@@ -260,7 +260,7 @@ TEST_CASE("between Python and native code") {
     CHECK(line.location.offset == 0x1138);
     CHECK(line.location.nearest().line == 30);
   }
-  SUBCASE("nor for that of a call to which the compiler gave no line") {
+  SUBCASE("and does not replace that of a call to which the compiler gave no line") {
     stack.native = {native(kExe, "step()", "_Z4stepv", "/home/u/step.cc", 0),
                     native(kExe, "main", "main", kSource, 30)};
     const auto line = true_line(stack);
@@ -271,7 +271,7 @@ TEST_CASE("between Python and native code") {
   }
 }
 
-TEST_CASE("what CUDA links into a program and has no lines is not the user's") {
+TEST_CASE("CUDA code linked into a program without lines is not the user's") {
   std::vector<NativeFrame> inside = inside_static();
   inside.push_back(native(kExe));
   inside.push_back(native(kExe, "cublasSgemm_v2", "cublasSgemm_v2"));
@@ -282,7 +282,7 @@ TEST_CASE("what CUDA links into a program and has no lines is not the user's") {
         "solve(int)");
 }
 
-TEST_CASE("a library that is installed and has no lines is not the user's") {
+TEST_CASE("an installed library without lines is not the user's") {
   const UserCode code({}, {"/opt/conda/bin"});
   const auto lead = [&](std::string file, int line, const char* module = "/opt/conda/lib/libfaiss.so") {
     SourceStack stack{
@@ -297,7 +297,7 @@ TEST_CASE("a library that is installed and has no lines is not the user's") {
   CHECK(lead("/home/u/faiss/search.cc", 4) == 4);
 }
 
-TEST_CASE("code without a file is the user's only where no frame has one") {
+TEST_CASE("code without a file is the user's only if no frame has one") {
   SourceStack generated{{python("<string>", 5), python("/home/u/train.py", 10)}, {}};
   mark_user_frames(generated, "");
   CHECK(find_true_line(generated, "").location.line == 10);
@@ -306,7 +306,7 @@ TEST_CASE("code without a file is the user's only where no frame has one") {
   CHECK(find_true_line(command, "").location.line == 5);
 }
 
-TEST_CASE("no frame is the user's: the innermost one that is known outside CUDA") {
+TEST_CASE("if no frame is the user's, the innermost known one outside CUDA counts") {
   const auto python_only =
       true_line({{python("<frozen runpy>", 0), python("/usr/lib/python3.12/runpy.py", 88)}, inside_shared()});
   CHECK_FALSE(python_only.user);
@@ -330,7 +330,7 @@ struct WhoseFile {
 
 }  // namespace
 
-TEST_CASE("no frame is the user's: what passes calls on is not where they come from") {
+TEST_CASE("if no frame is the user's, code that forwards calls is not their origin") {
   SourceStack stack;
   stack.python = {python("/v/site-packages/library.py", 19)};
   stack.native = {
@@ -340,7 +340,7 @@ TEST_CASE("no frame is the user's: what passes calls on is not where they come f
   CHECK(true_line(stack).location.line == 923);
 }
 
-TEST_CASE("whose file it is, rule by rule, each beside what the rule must leave alone") {
+TEST_CASE("the owner of a file, rule by rule, with counterexamples") {
   for (const WhoseFile& rule : std::initializer_list<WhoseFile>{
            {"a virtual environment inside the project", "/home/u/proj/src/net.py",
             "/home/u/proj/.venv/lib/python3.12/site-packages/torch/nn/modules/linear.py"},
@@ -382,7 +382,7 @@ TEST_CASE("whose file it is, rule by rule, each beside what the rule must leave 
   }
 }
 
-TEST_CASE("modules that a compiler made at run time are not the user's wherever they lie") {
+TEST_CASE("modules that a compiler made at run time are never the user's") {
   CHECK_FALSE(UserCode().module("/scratch/triton/HASH/__triton_launcher.cpython-312-x86_64-linux-gnu.so"));
   CHECK(UserCode().module("/scratch/triton/HASH/launcher.so"));
 }
@@ -395,15 +395,15 @@ TEST_CASE("the script that starts a package by its name is not the user's line")
   CHECK_FALSE(is_users("/home/u/env/bin/train", 8));
   CHECK_FALSE(is_users("/usr/bin/train", 8));
   CHECK_FALSE(is_users("/home/u/.local/bin/train", 8));
-  CHECK(is_users("/home/u/bin/train", 8));         // not where the interpreter is
-  CHECK(is_users("/home/u/env/bin/train.py", 8));  // not what an installer writes
-  CHECK(is_users("/home/u/env/bin/train", 80));    // too long for one
+  CHECK(is_users("/home/u/bin/train", 8));         // not the interpreter's folder
+  CHECK(is_users("/home/u/env/bin/train.py", 8));  // not a name that an installer gives
+  CHECK(is_users("/home/u/env/bin/train", 80));    // too long for such a script
   CHECK(is_users("/home/u/env/bin/train", 8, "main"));
   CHECK(UserCode({{"/home/u/env/bin/train", true}}, {"/home/u/env/bin"})
             .python(PythonFrame{"/home/u/env/bin/train", 8, "<module>"}));
 }
 
-TEST_CASE("what the user says of files and folders: the most specific path, then the last word") {
+TEST_CASE("user rules for files and folders: the most specific path, then the last rule") {
   const UserCode code({{"/p", false},
                        {"/p/mine", true},
                        {"/p/mine/vendored", false},
@@ -420,7 +420,7 @@ TEST_CASE("what the user says of files and folders: the most specific path, then
   }
 }
 
-TEST_CASE("what the user says of libraries and of the sources in them") {
+TEST_CASE("user rules for libraries and the sources in them") {
   const UserCode code({{"/p/libengine.so", false}, {"/v/site-packages/mine", true}, {"/p/vendored", false}});
   CHECK_FALSE(code.module("/p/libengine.so"));
   CHECK(code.module("/v/site-packages/mine/_C.so"));
@@ -436,7 +436,7 @@ TEST_CASE("what the user says of libraries and of the sources in them") {
   CHECK(find_true_line(stack, "").location.line == 30);
 }
 
-// The cell's own frame stands at its first line, whatever line of the cell runs.
+// The cell's own frame is on its first line, whatever line of the cell runs.
 TEST_CASE("a cell that begins with %%time") {
   const auto called = [](const char* file, int line, const char* function) {
     return PythonFrame{file, line, function};
@@ -461,7 +461,7 @@ TEST_CASE("a statement that timeit runs") {
   CHECK(true_line({{python("<timeit-src>", 6), python("/usr/lib/python3.11/timeit.py", 178)}, {}}).user);
 }
 
-TEST_CASE("a file that a library wrote for itself is the user's only where nothing else is") {
+TEST_CASE("a file that a library wrote for itself is the user's only if nothing else is") {
   const PythonFrame made = python("/tmp/nn.sage_conv_SAGEConv_propagate_q9dx4sbc.py", 83);
   const PythonFrame library = python("/v/lib/python3.12/site-packages/torch_geometric/nn/conv/sage_conv.py", 139);
   CHECK(true_line({{made, library, python("/home/u/net.py", 14)}, {}}).location.line == 14);
@@ -481,7 +481,7 @@ TEST_CASE("a script that was written below /tmp stays the user's") {
   }
 }
 
-TEST_CASE("sources of the user in folders with common names") {
+TEST_CASE("the user's sources in folders with common names") {
   for (const char* file : {"/usr/src/app/step.cu", "/home/u/src/crt/reconstruct.cu"}) {
     INFO(file);
     CHECK_FALSE(is_library_source(file));
@@ -489,7 +489,7 @@ TEST_CASE("sources of the user in folders with common names") {
   for (const char* file : {"/usr/src/debug/glibc-2.39/string/memcpy.c", kCrt.c_str()}) CHECK(is_library_source(file));
 }
 
-TEST_CASE("files that are none") {
+TEST_CASE("names that are not files") {
   CHECK(cell_name("<ipython-input-12-0a1b>") == "cell In[12]");
   CHECK(cell_name("/tmp/ipykernel_12/345.py") == "cell ipykernel_12/345.py");
   CHECK(cell_name("/home/u/ipykernel.py") == "");
