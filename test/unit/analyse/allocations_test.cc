@@ -26,7 +26,7 @@ Allocation& add(session::ProcessRecord& record, std::uint64_t address, std::uint
   return record.allocations.back();
 }
 
-// By looking at each in turn.
+// Checks each allocation in turn.
 std::pair<State, std::uint64_t> look_at_each(const session::ProcessRecord& record, std::uint64_t ticks,
                                              std::uint64_t address) {
   const Allocation *live = nullptr, *freed = nullptr, *before = nullptr;
@@ -61,14 +61,14 @@ TEST_CASE("mappings that follow each other without a gap are one piece of memory
   CHECK(map.find(0x1510).bytes == 0x100);
 }
 
-TEST_CASE("mappings of a damaged recording that come round have an end") {
+TEST_CASE("circular mappings in a damaged recording end somewhere") {
   session::ProcessRecord record;
   add(record, 0x1000, 0x0ull - 0x800, 1).kind = wire::allocation::Kind::mapped;
   add(record, 0x800, 0x800, 1).kind = wire::allocation::Kind::mapped;
   CHECK(AllocationMap(record, 9).find(0x900).allocation != nullptr);
 }
 
-TEST_CASE("the map says of every address what looking at each allocation says") {
+TEST_CASE("the map agrees with a check of each allocation for every address") {
   std::mt19937_64 random(7);
   for (int round = 0; round < 200; ++round) {
     session::ProcessRecord record;
@@ -88,7 +88,7 @@ TEST_CASE("the map says of every address what looking at each allocation says") 
   }
 }
 
-TEST_CASE("the end of an allocation is its own for one mebibyte") {
+TEST_CASE("an address up to one mebibyte past the end of an allocation belongs to it") {
   session::ProcessRecord record;
   add(record, 0x10000000, 0x1000, 1);
   const AllocationMap map(record, 2);
@@ -99,7 +99,7 @@ TEST_CASE("the end of an allocation is its own for one mebibyte") {
   CHECK(map.find(0x0fffffff).state == State::unknown);
 }
 
-TEST_CASE("memory that is freed later lives, memory that is handed out later does not exist") {
+TEST_CASE("memory that is freed later is live, and memory that is allocated later does not exist") {
   session::ProcessRecord record;
   add(record, 0x1000, 16, 10, 30);
   CHECK(AllocationMap(record, 9).find(0x1000).state == State::unknown);
@@ -110,7 +110,7 @@ TEST_CASE("memory that is freed later lives, memory that is handed out later doe
   CHECK(AllocationMap(record, 41).find(0x1008).state == State::freed);
 }
 
-TEST_CASE("holders are what lives on the device, the peak what lived at once") {
+TEST_CASE("holders are what is live on the device, and the peak is the most that was live at once") {
   session::ProcessRecord record;
   record.contexts = {{wire::context::State::live, 1, 0xc0, 0, wire::context::Markers::on},
                      {wire::context::State::live, 2, 0xc1, 1, wire::context::Markers::on}};
@@ -122,7 +122,7 @@ TEST_CASE("holders are what lives on the device, the peak what lived at once") {
   on(add(record, 0x2000, 70, 2), 0, 2);
   on(add(record, 0x3000, 80, 3), 0, 2);
   on(add(record, 0x4000, 500, 4, 5), 0, 3);  // freed
-  on(add(record, 0x5000, 900, 6), 1, 4);     // another device's
+  on(add(record, 0x5000, 900, 6), 1, 4);     // on another device
   on(add(record, 0x6000, 900, 20), 0, 5);    // later
   on(add(record, 0x7000, 900, 6), 0, 6);
   record.allocations.back().kind = wire::allocation::Kind::pinned;
@@ -167,7 +167,7 @@ struct Launched {
 
 }  // namespace
 
-TEST_CASE("a parameter that is a pointer, and one that is none") {
+TEST_CASE("a parameter that is a pointer, and one that is not") {
   Launched launched;
   launched.parameters({{0, words({0x20000010})}, {8, std::string("\x05\0\0\0", 4)}, {16, words({0})}});
   const auto arguments = launched.arguments();
@@ -180,20 +180,20 @@ TEST_CASE("a parameter that is a pointer, and one that is none") {
 
 TEST_CASE("pointers inside a structure are found by their alignment among all parameters") {
   Launched launched;
-  // At offset 4 the structure's second and fourth half-word begin at multiples of 8.
+  // With the structure at offset 4, its second and fourth half-word begin at multiples of 8.
   launched.parameters({{4, std::string(4, '\x01') + words({0x10001004}) + std::string(4, '\x02')}});
   const auto arguments = launched.arguments();
   REQUIRE(arguments.size() == 1);
   CHECK((arguments[0].name == "parameter 1 at byte 4" && arguments[0].past_end() == 4 && arguments[0].matters()));
 }
 
-TEST_CASE("a pointer to the very end is none that matters") {
+TEST_CASE("a pointer to the exact end does not matter") {
   Launched launched;
   launched.parameters({{0, words({0x10001000})}});
   CHECK(!launched.arguments().front().matters());
 }
 
-TEST_CASE("memory of another device is out of reach where nobody gave access to it") {
+TEST_CASE("memory of another device is out of reach if nobody granted access to it") {
   Launched launched;
   launched.parameters({{0, words({0x10000010})}});
   session::ProcessRecord& record = launched.picture.process.record;
@@ -214,19 +214,21 @@ TEST_CASE("memory of another device is out of reach where nobody gave access to 
   CHECK(out_of_reach(kKnown));
   CHECK(out_of_reach(kKnown | 1));
   CHECK(!out_of_reach(kKnown | 2));
-  CHECK(!out_of_reach(0));  // written by a recorder that does not know
-  SUBCASE("memory of a pool has owners of its own") { record.allocations[0].kind = wire::allocation::Kind::ordered; }
-  SUBCASE("a context that is not known") { record.allocations[0].context = 7; }
+  CHECK(!out_of_reach(0));  // from a recorder that does not know
+  SUBCASE("memory of a pool has its own access rights") {
+    record.allocations[0].kind = wire::allocation::Kind::ordered;
+  }
+  SUBCASE("an unknown context") { record.allocations[0].context = 7; }
   CHECK(!out_of_reach(kKnown));
 }
 
-TEST_CASE("parameters of another launch are not this one's") {
+TEST_CASE("parameters of another launch are not used") {
   Launched launched;
   launched.parameters({{0, words({0x20000010})}}, 2);
   CHECK(launched.arguments().empty());
 }
 
-TEST_CASE("a copy reaches past the end of where it begins") {
+TEST_CASE("a copy reaches past the end of the memory that it begins in") {
   Launched launched;
   session::Operation& copy = launched.operation();
   copy.kind = wire::operation::Kind::copy;
@@ -239,7 +241,7 @@ TEST_CASE("a copy reaches past the end of where it begins") {
   CHECK((arguments[1].where.state == State::unknown && !arguments[1].matters()));
 }
 
-TEST_CASE("a host address that was pinned once is nobody's") {
+TEST_CASE("a host address that is no longer pinned belongs to nobody") {
   Launched launched;
   launched.picture.process.record.allocations[1].kind = wire::allocation::Kind::pinned;
   session::Operation& copy = launched.operation();
@@ -250,7 +252,7 @@ TEST_CASE("a host address that was pinned once is nobody's") {
 
 namespace {
 
-// A copy of 16 bytes that the driver refused; 0x10000000 lives, 0x20000000 was freed.
+// A copy of 16 bytes that the driver refused; 0x10000000 is live, 0x20000000 was freed.
 struct Refused : Launched {
   explicit Refused(const char* call) {
     operation().kind = wire::operation::Kind::copy;
@@ -279,11 +281,11 @@ struct Refused : Launched {
 
 }  // namespace
 
-TEST_CASE("a refused copy's addresses, as far as the record proves something of them") {
+TEST_CASE("a refused copy's addresses, as far as the record proves something about them") {
   using Pair = std::pair<State, State>;
   Refused between("cuMemcpyDtoD_v2");
   CHECK(between.states(0x10000000, 0x20000000) == Pair(State::live, State::freed));
-  CHECK(between.states(0x10001008, 0x30000000) == Pair(State::unknown, State::unknown));  // behind it may lie anything
+  CHECK(between.states(0x10001008, 0x30000000) == Pair(State::unknown, State::unknown));  // anything may be after it
   between.record().allocations[0].kind = wire::allocation::Kind::pinned;
   CHECK(between.states(0x10000000, 0x20000000) == Pair(State::unknown, State::freed));
 
@@ -295,8 +297,8 @@ TEST_CASE("a refused copy's addresses, as far as the record proves something of 
   CHECK(Refused("cuMemcpyDtoHAsync_v2").states(0x20000000, 0x20000000) == Pair(State::unknown, State::freed));
   CHECK(Refused("cuMemcpyAtoH_v2").states(0x20000000, 0x20000000) == Pair(State::unknown, State::freed));
 
-  SUBCASE("not where an allocation was not recorded") { from_host.record().dropped_allocations = 1; }
-  SUBCASE("not of another code") { from_host.failure.code = 400; }
-  SUBCASE("not where the newest operation is an earlier call's") { from_host.operation().ticks = 90; }
+  SUBCASE("not if an allocation was not recorded") { from_host.record().dropped_allocations = 1; }
+  SUBCASE("not for another code") { from_host.failure.code = 400; }
+  SUBCASE("not if the newest operation is an earlier call's") { from_host.operation().ticks = 90; }
   CHECK(from_host.states(0x20000000, 0x20000000).first == State::unknown);
 }

@@ -39,7 +39,7 @@ const Note* note(const Analysis& analysis, std::string_view code) {
 
 }  // namespace
 
-TEST_CASE("nothing is known of CUDA where no process loaded the recorder, and a session that is not whole says why") {
+TEST_CASE("nothing is known of CUDA if no process loaded the recorder, and an incomplete session says why") {
   session::Session session;
   session.manifest.passes.emplace_back().end.code = 3;
   session.manifest.notes = {"the launcher's"};
@@ -55,7 +55,7 @@ TEST_CASE("nothing is known of CUDA where no process loaded the recorder, and a 
   CHECK(!note(known, "nothing-recorded"));
 }
 
-TEST_CASE("where the launcher knows why nothing was recorded, nothing is guessed") {
+TEST_CASE("if the launcher knows why nothing was recorded, nothing is guessed") {
   session::Session session;
   session.manifest.unrecorded = "there is no recorder; reinstall cudadiag";
   const Analysis analysis = cudadiag::analyse::analyse(session);
@@ -65,7 +65,7 @@ TEST_CASE("where the launcher knows why nothing was recorded, nothing is guessed
   CHECK(analysis.notes[0].text == "it was run without recording: there is no recorder; reinstall cudadiag");
 }
 
-TEST_CASE("a recorder that stepped aside leaves the question open, however well the program ended") {
+TEST_CASE("a recorder that stepped aside leaves the verdict open, however well the program ended") {
   session::Session session;
   session.manifest.passes.emplace_back().end.code = 0;
   session.manifest.notes = {"the launcher's"};
@@ -80,7 +80,7 @@ TEST_CASE("a recorder that stepped aside leaves the question open, however well 
         "for this run");
 }
 
-TEST_CASE("so does a process that went on after its command, if it had given the GPU something to do") {
+TEST_CASE("a process that outlived its command leaves the verdict open if it had given the GPU work") {
   session::Session session;
   session.manifest.passes.emplace_back().end.code = 0;
   session.manifest.notes = {"the launcher's"};
@@ -98,7 +98,7 @@ TEST_CASE("so does a process that went on after its command, if it had given the
       working.notes.front().text ==
       "process 4711 continues after the command has ended, and is no longer watched; to watch it to its end, make the "
       "command wait for it");
-  process.record.state = wire::area::State::finished;  // between two looks
+  process.record.state = wire::area::State::finished;  // between two polls
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
   session.processes.push_back(frozen_process(4712, 0));
   const Analysis failed = cudadiag::analyse::analyse(session);
@@ -106,7 +106,7 @@ TEST_CASE("so does a process that went on after its command, if it had given the
   CHECK(note(failed, "outlived"));
 }
 
-TEST_CASE("a process that still runs is not reported as ended") {
+TEST_CASE("a process that is still running is not reported as ended") {
   session::Session session;
   session.processes = {working_process(SIGKILL)};
   session.processes[0].end.reset();
@@ -115,7 +115,7 @@ TEST_CASE("a process that still runs is not reported as ended") {
   CHECK(!note(cudadiag::analyse::analyse(session), "killed-at-work"));
 }
 
-TEST_CASE("a process in which nothing failed is no failure") {
+TEST_CASE("a process in which nothing failed has no failure") {
   session::Session session;
   session.processes.emplace_back().record.state = wire::area::State::finished;
   const Analysis analysis = cudadiag::analyse::analyse(session);
@@ -133,7 +133,7 @@ TEST_CASE("the earliest process leads") {
   CHECK(analysis.failures[0].process == &session.processes[1]);
 }
 
-TEST_CASE("a suspected call never leads where a sticky error was seen") {
+TEST_CASE("a suspected call never leads if a sticky error was seen") {
   session::Session session;
   session.processes = {frozen_process(1, 5'000)};
   session.processes[0].record.seconds_per_tick = 1e-9;
@@ -167,7 +167,7 @@ TEST_CASE("an unrelated crash is named as such") {
   CHECK(!note(cudadiag::analyse::analyse(session), "unrelated-end"));
 }
 
-TEST_CASE("a process killed at work leaves the question open") {
+TEST_CASE("a process killed at work leaves the verdict open") {
   session::Session session;
   session.processes = {working_process(SIGKILL)};
   const Analysis analysis = cudadiag::analyse::analyse(session);
@@ -177,7 +177,7 @@ TEST_CASE("a process killed at work leaves the question open") {
         "process 4711 was ended by signal 9 with 2 operations pending; no later call checked whether they failed");
 }
 
-TEST_CASE("so does one that crashed at work, or of which nobody saw how it ended but that its command ended badly") {
+TEST_CASE("a crash at work leaves the verdict open, and so does an unknown end if the command ended badly") {
   session::Session session;
   session.processes = {working_process(SIGSEGV)};
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::inconclusive);
@@ -192,7 +192,7 @@ TEST_CASE("so does one that crashed at work, or of which nobody saw how it ended
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
 }
 
-TEST_CASE("nor does the end of one that was at work when another one had ended by itself leave it open") {
+TEST_CASE("a process ended at work because another one had ended badly does not leave the verdict open") {
   session::Session session;
   session.processes = {working_process(SIGTERM), working_process(SIGTERM)};
   session.processes[1].pid = 4712;
@@ -216,12 +216,12 @@ TEST_CASE("nor does the end of one that was at work when another one had ended b
         "while it was working");
   session.processes[0].end.reset();
   CHECK(text().starts_with("process 4711 ended (how is not known) with 2 operations"));
-  session.processes[0].end = {std::nullopt, SIGSEGV};  // nobody else's doing
+  session.processes[0].end = {std::nullopt, SIGSEGV};  // its own fault
   CHECK(text().empty());
   session.processes[0].end.reset();
   first.clock_last = worked + 11000;  // it may have hung before
   CHECK(text().empty());
-  session.processes[0].record.operations.back().ticks = worked + 30000;  // and here it went on
+  session.processes[0].record.operations.back().ticks = worked + 30000;  // here it continued
   CHECK(text().empty());
   first.clock_last = worked + 25000;
   CHECK(!text().empty());
@@ -229,14 +229,14 @@ TEST_CASE("nor does the end of one that was at work when another one had ended b
   CHECK(text().empty());
 }
 
-TEST_CASE("a kill when all had finished does not") {
+TEST_CASE("a kill when everything had finished does not leave the verdict open") {
   session::Session session;
   session.processes = {working_process(SIGKILL)};
   session.processes[0].record.streams[0].host_completed = 3;
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
 }
 
-TEST_CASE("who hangs may wait for one that failed") {
+TEST_CASE("a hanging process may wait for one that failed") {
   PictureBuilder waiting;
   waiting.issue(waiting.stream(0), op::Kind::kernel, op::kMarked);
   waiting.process.record.state = wire::area::State::recording;
@@ -250,7 +250,7 @@ TEST_CASE("who hangs may wait for one that failed") {
   CHECK(analysis.failures[1].kind == Kind::hang);
 }
 
-TEST_CASE("who dealt with a failed call until another process failed comes behind it") {
+TEST_CASE("a process that handled a failed call until another process failed comes after it") {
   session::Session session;
   session::Process refused;
   session::FailedCall error;
@@ -272,7 +272,7 @@ TEST_CASE("who dealt with a failed call until another process failed comes behin
   CHECK(kinds(4'000) == std::vector{Kind::async_error, Kind::out_of_memory});
 }
 
-TEST_CASE("what the record lacks is noted") {
+TEST_CASE("gaps in the record are noted") {
   session::Session session;
   session.processes = {frozen_process(1, 0)};
   auto& record = session.processes[0].record;
@@ -289,7 +289,7 @@ TEST_CASE("what the record lacks is noted") {
   CHECK(!note(analysis, "mps"));
 }
 
-TEST_CASE("notes say what a full log lacks, and not what it makes up for") {
+TEST_CASE("notes name what a full log lacks, and not what it replaces") {
   PictureBuilder picture;
   auto& record = picture.process.record;
   record.dropped_held = 5;

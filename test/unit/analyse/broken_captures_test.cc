@@ -13,7 +13,7 @@ constexpr std::uint32_t kGlobal = 0, kThreadLocal = 1, kRelaxed = 2;
 constexpr unsigned kLookedAt = wire::error::kLookedAt, kThenWorked = wire::error::kThenWorked,
                    kLaunch = wire::error::kLaunch;
 
-// Failed calls in the order in which their records were written, each 10 ticks after the one before.
+// Failed calls in the order of their records, each 10 ticks after the one before.
 struct CapturedCalls {
   session::Process process;
 
@@ -48,7 +48,7 @@ struct CapturedCalls {
   CallFindings after(int status) const { return failed_calls(process, ending({status, std::nullopt})); }
   const session::FailedCall* error(std::size_t index) const { return &process.record.errors[index]; }
 
-  // The one finding, whose cause and whose noticing call are these errors.
+  // Returns the one finding, and checks that these errors are its cause and its noticing call.
   Failure only(int status, std::size_t cause, std::size_t noticed) const {
     const CallFindings findings = after(status);
     REQUIRE(findings.failures.size() == 1);
@@ -62,7 +62,7 @@ struct CapturedCalls {
 
 }  // namespace
 
-TEST_CASE("the call that broke the capture leads, and the one that ended it noticed") {
+TEST_CASE("the call that broke the capture leads, and the one that ended the capture noticed") {
   CapturedCalls calls;
   const auto capture = CapturedCalls::capture(5, 1, kGlobal);
   calls.allocate(1, capture, kLookedAt);
@@ -75,7 +75,7 @@ TEST_CASE("the call that broke the capture leads, and the one that ended it noti
         "901, and the program ended with status 1 afterwards");
 }
 
-TEST_CASE("each code of the family can be the cause") {
+TEST_CASE("each code from 900 to 908 can be the cause") {
   for (const std::uint32_t code : {900u, 902u, 903u, 904u, 905u, 906u, 907u, 908u}) {
     CapturedCalls calls;
     const auto capture = CapturedCalls::capture(5, 1, kGlobal);
@@ -85,13 +85,13 @@ TEST_CASE("each code of the family can be the cause") {
   }
 }
 
-TEST_CASE("a program that dies of the breaking call itself noticed there") {
+TEST_CASE("a program that dies of the breaking call noticed it there") {
   CapturedCalls calls;
   calls.allocate(1, CapturedCalls::capture(5, 1, kGlobal));
   CHECK(calls.only(1, 0, 0).because == "the call itself returned it, and the program ended with status 1 afterwards");
 }
 
-TEST_CASE("what fails in a capture that is broken already is not its cause") {
+TEST_CASE("a call that fails in an already broken capture is not its cause") {
   CapturedCalls calls;
   const auto capture = CapturedCalls::capture(5, 1, kGlobal);
   calls.fail("cuStreamSynchronize", 900, 1, capture);
@@ -101,7 +101,7 @@ TEST_CASE("what fails in a capture that is broken already is not its cause") {
   calls.only(1, 0, 3);
 }
 
-TEST_CASE("another thread's unsafe call breaks a capture in global mode, though that thread handles its error") {
+TEST_CASE("another thread's unsafe call breaks a capture in global mode, even if that thread handles its error") {
   for (const unsigned handled : {0u, kLookedAt, kLookedAt | kThenWorked}) {
     CapturedCalls calls;
     const auto capture = CapturedCalls::capture(5, 1, kGlobal);
@@ -133,7 +133,7 @@ TEST_CASE("in thread-local mode another thread's unsafe call breaks nothing") {
   CHECK(failure.grade == Grade::inferred);
 }
 
-TEST_CASE("a capture in relaxed mode is broken by calls on its own stream alone") {
+TEST_CASE("only calls on its own stream break a capture in relaxed mode") {
   CapturedCalls calls;
   const auto relaxed = CapturedCalls::capture(5, 1, kRelaxed), other = CapturedCalls::capture(6, 2, kGlobal);
   calls.allocate(1, other);
@@ -145,7 +145,7 @@ TEST_CASE("a capture in relaxed mode is broken by calls on its own stream alone"
   CHECK(findings.failures[1].noticed == calls.error(2));
 }
 
-TEST_CASE("two captures at once on two threads, each broken by its own thread") {
+TEST_CASE("two simultaneous captures on two threads, each broken by its own thread") {
   CapturedCalls calls;
   const auto first = CapturedCalls::capture(5, 1, kThreadLocal), second = CapturedCalls::capture(6, 2, kThreadLocal);
   calls.allocate(2, second, kLookedAt);
@@ -161,7 +161,7 @@ TEST_CASE("two captures at once on two threads, each broken by its own thread") 
         "program continued");
 }
 
-TEST_CASE("a first capture that was broken and handled is not why the second one broke") {
+TEST_CASE("an earlier capture that was broken and handled is not the reason that the second one broke") {
   for (const std::uint32_t mode : {kGlobal, kThreadLocal}) {
     CapturedCalls calls;
     const auto first = CapturedCalls::capture(5, 1, mode), second = CapturedCalls::capture(25, 1, mode);
@@ -173,13 +173,13 @@ TEST_CASE("a first capture that was broken and handled is not why the second one
   }
 }
 
-TEST_CASE("what broke the capture is not known: the first call that found it broken leads, inferred") {
+TEST_CASE("if the cause is unknown, the first call that found the capture broken leads, inferred") {
   CapturedCalls calls;
   const auto first = CapturedCalls::capture(5, 1, kGlobal), second = CapturedCalls::capture(25, 1, kGlobal);
   calls.allocate(1, first, kLookedAt | kThenWorked);
   calls.end(1, first, kLookedAt | kThenWorked);
   calls.fail("cuLaunchKernel", 901, 1, second, kLaunch);
-  calls.allocate(1, second);  // later than the break
+  calls.allocate(1, second);  // after the break
   calls.end(1, second);
   const Failure failure = calls.only(1, 2, 4);
   CHECK(failure.grade == Grade::inferred);
@@ -194,20 +194,20 @@ TEST_CASE("the breaking call may return after the call that found the capture br
   calls.end(1, capture);
   calls.allocate(2, {}).started = 8;
   calls.only(1, 1, 0);
-  SUBCASE("one that began only then is not it") {
+  SUBCASE("a call that began only then is not the cause") {
     calls.process.record.errors[1].started = 15;
     CHECK(calls.after(1).failures.at(0).reported == calls.error(0));
   }
 }
 
-TEST_CASE("a capture that nobody knows of has no cause but the call itself") {
+TEST_CASE("an unknown capture has only the call itself as its cause") {
   CapturedCalls calls;
   calls.allocate(1, {}, kLookedAt | kThenWorked);
   calls.end(1, {});
   CHECK(calls.only(1, 1, 1).grade == Grade::inferred);
 }
 
-TEST_CASE("a broken capture that nobody asked about is one finding, at the call that broke it") {
+TEST_CASE("a broken capture whose error nobody asked for is one finding, at the call that broke it") {
   CapturedCalls calls;
   const auto capture = CapturedCalls::capture(5, 1, kGlobal);
   calls.allocate(1, capture);
@@ -219,7 +219,7 @@ TEST_CASE("a broken capture that nobody asked about is one finding, at the call 
         "901, and nothing checked for the error");
 }
 
-TEST_CASE("who handled the breaking call does not answer for the thread whose capture it was") {
+TEST_CASE("handling the breaking call does not count for the thread whose capture it broke") {
   CapturedCalls calls;
   const auto capture = CapturedCalls::capture(5, 1, kGlobal);
   calls.allocate(2, capture, kLookedAt | kThenWorked);
@@ -234,7 +234,7 @@ TEST_CASE("a broken capture that the program handled is a note") {
     calls.allocate(1, capture, kLookedAt);
     calls.end(1, capture, kLookedAt);
   }
-  SUBCASE("the driver told its caller, who went on with other work") {
+  SUBCASE("the driver returned it to the caller, which continued with other work") {
     calls.fail("cuLaunchKernel", 906, 1, capture, kLaunch | kThenWorked);
     calls.fail("cuStreamEndCapture", 901, 1, capture, kThenWorked);
   }
@@ -243,7 +243,7 @@ TEST_CASE("a broken capture that the program handled is a note") {
   CHECK(findings.notes.size() == 1);
 }
 
-TEST_CASE("questions during a capture are no findings") {
+TEST_CASE("queries during a capture are not findings") {
   CapturedCalls calls;
   const auto capture = CapturedCalls::capture(5, 1, kGlobal);
   calls.fail("cuStreamIsCapturing", 906, 1, capture, 0, "cudaStreamIsCapturing");
@@ -255,7 +255,7 @@ TEST_CASE("questions during a capture are no findings") {
   CHECK(calls.after(0).notes.size() == 1);
 }
 
-TEST_CASE("asking what a default stream captures breaks nothing") {
+TEST_CASE("a query of the default stream's capture breaks nothing") {
   CapturedCalls calls;
   const auto capture = CapturedCalls::capture(5, 1, kGlobal);
   calls.fail("cuStreamIsCapturing", 906, 1, capture, 0, "cudaStreamIsCapturing");

@@ -27,7 +27,7 @@ TEST_CASE("without an unwritten marker every unfinished operation is in the wind
   CHECK(ordinals(picture) == Ordinals{2, 3, 4});
 }
 
-TEST_CASE("an ordinal that stands for nothing is not missing") {
+TEST_CASE("an ordinal that was never queued is not missing") {
   PictureBuilder picture;
   const auto stream = picture.stream(0);
   picture.issue_many(stream, 3);
@@ -44,7 +44,7 @@ TEST_CASE("an ordinal that stands for nothing is not missing") {
   CHECK_FALSE(window().lost_first);
 }
 
-TEST_CASE("a marker before an operation ends the window in front of it") {
+TEST_CASE("a marker before an operation ends the window before it") {
   PictureBuilder picture;
   const auto s = picture.stream(1);
   picture.issue_many(s, 3);
@@ -62,7 +62,7 @@ TEST_CASE("a marker before the first unfinished operation covers only finished o
   CHECK(ordinals(picture) == Ordinals{2, 3});
 }
 
-TEST_CASE("the newest marker bounds the window where the operation that says so is lost") {
+TEST_CASE("the newest marker bounds the window if the operation that proves it is lost") {
   PictureBuilder picture;
   const auto s = picture.stream(0);
   picture.issue_many(s, 4);
@@ -70,7 +70,7 @@ TEST_CASE("the newest marker bounds the window where the operation that says so 
   CHECK(ordinals(picture) == Ordinals{1, 2});
 }
 
-TEST_CASE("what came while a marker was being queued may have got in front of it") {
+TEST_CASE("operations issued while a marker was being queued may have come before it") {
   PictureBuilder picture;
   const auto s = picture.stream(1);
   picture.issue_many(s, 2);

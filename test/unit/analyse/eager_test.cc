@@ -19,7 +19,7 @@ struct Frame {
 
 Frame package(const char* file) { return {std::string(kPackages) + file, "call"}; }
 
-// A process that failed in the only operation that it issued, with this stack, innermost frame first.
+// A process that failed in its only operation, with this stack, innermost frame first.
 session::Process failed(const std::vector<Frame>& frames) {
   PictureBuilder picture(710);
   picture.issue(picture.stream(0)).site = 1;
@@ -39,7 +39,7 @@ bool compiled(const std::vector<Frame>& frames) {
   return is_compiled(*first_failure(process));
 }
 
-// Whether the first rerun of this session was without the compiler, and tells the line of what failed.
+// Whether the first rerun of this session ran without the compiler, and shows the line of the failure.
 bool told(const session::Session& session) {
   const session::Session eager = eager_session(session);
   if (eager.processes.empty()) return false;
@@ -63,7 +63,7 @@ bool told(const Frame& function, const std::vector<Frame>& eager, session::PassK
 
 }  // namespace
 
-TEST_CASE("what Inductor generated from a function of the user's or of a library's is compiled") {
+TEST_CASE("code that Inductor generated from a user's or a library's function is compiled") {
   const Frame users{"/work/train.py", "Model.forward"}, generated{kKernelFile, "call"};
   const Frame heuristics = package("torch/_inductor/runtime/triton_heuristics.py");
   const Frame output = package("torch/_inductor/output_code.py"), dynamo = package("torch/_dynamo/eval_frame.py");
@@ -76,7 +76,7 @@ TEST_CASE("what Inductor generated from a function of the user's or of a library
                   output,
                   dynamo,
                   users}));
-  // TORCHINDUCTOR_CACHE_DIR.
+  // With TORCHINDUCTOR_CACHE_DIR set.
   CHECK(told(users, {users}, session::PassKind::eager, "",
              "/scratch/3l/c3lgvasfdy6dpfr2hirqpua5bhr7hp2ra7vldjlqt4tsebjzvw77.py"));
   CHECK(compiled({output, dynamo, package("torch/nn/modules/linear.py"), users}));
@@ -84,13 +84,13 @@ TEST_CASE("what Inductor generated from a function of the user's or of a library
   CHECK_FALSE(compiled({package("triton/runtime/jit.py"), {"<string>", "main"}}));
   CHECK_FALSE(compiled({generated, output, dynamo}));
   CHECK_FALSE(compiled({}));
-  // Backwards, on a thread of autograd's.
+  // A backward pass, on a thread of autograd.
   CHECK_FALSE(compiled({heuristics, generated, output, package("torch/autograd/function.py")}));
-  // An operator of the user's own, called by what was compiled: its line is on the stack.
+  // The user's own operator, called by compiled code; its line is on the stack.
   CHECK_FALSE(compiled({{"/work/operators.py", "smooth"}, generated, output, dynamo, users}));
 }
 
-TEST_CASE("a rerun without torch.compile tells the line of the function that was compiled, and of what it calls") {
+TEST_CASE("a rerun without torch.compile shows the line of the compiled function, and of what it calls") {
   const Frame forward{"/work/train.py", "Model.forward"},
       rest{"/work/train.py", "Model.torch_dynamo_resume_in_forward_at_31"};
   const Frame called{"/work/layers.py", "Tower.forward"}, main{"/work/train.py", "main"};
@@ -106,7 +106,7 @@ TEST_CASE("a rerun without torch.compile tells the line of the function that was
 }
 
 // The frames of PyTorch 2.11 on a GPU.
-TEST_CASE("from Inductor's kernel outwards the first frame of no compiler's is the compiled function's") {
+TEST_CASE("from Inductor's kernel outwards, the first frame outside all compilers is the compiled function's") {
   std::vector<Frame> frames = {package("torch/_inductor/runtime/static_triton_launcher.py"),
                                {"<string>", "launcher"},
                                package("torch/_inductor/runtime/triton_heuristics.py"),
@@ -131,7 +131,7 @@ TEST_CASE("from Inductor's kernel outwards the first frame of no compiler's is t
   CHECK_FALSE(told(session));
 }
 
-TEST_CASE("of several reruns without torch.compile the first is the first run of their session") {
+TEST_CASE("the first of several reruns without torch.compile is the first run of their session") {
   session::Session session;
   session.processes = {failed({{kKernelFile, "call"}, {"/work/train.py", "forward"}})};
   session.reruns = {{}, {failed({})}, {failed({}), failed({})}};
@@ -148,7 +148,7 @@ TEST_CASE("of several reruns without torch.compile the first is the first run of
   CHECK(eager.manifest.passes[1].folder == "eager-2");
 }
 
-TEST_CASE("a rerun tells the line of a failed operation in a process of the same rank") {
+TEST_CASE("a rerun shows the line of a failed operation in a process of the same rank") {
   const Frame forward{"/work/train.py", "forward"};
   session::Session session;
   session.processes = {failed({{kKernelFile, "call"}, forward})};

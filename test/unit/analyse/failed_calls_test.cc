@@ -28,7 +28,7 @@ struct Calls {
     return process.record.errors.back();
   }
 
-  // Fails in process 7, on thread 1, at 10 ticks; `first` and `second` are the threads of the operations around it.
+  // Fails in process 7, on thread 1, at 10 ticks. `first` and `second`: the threads of the operations around it.
   void fail_beside(std::uint32_t first, std::uint32_t second) {
     process.record.pid = 7;
     process.record.threads.resize(2);
@@ -56,7 +56,7 @@ TEST_CASE("a program that ends badly after its last failing call died of it") {
   CHECK(findings.notes.empty());
 }
 
-TEST_CASE("a call after which the thread went on working is not what the program died of") {
+TEST_CASE("a call after which the thread continued working is not what the program died of") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt | wire::error::kThenWorked, "cudaMalloc");
   const auto findings = calls.after(1);
@@ -66,7 +66,7 @@ TEST_CASE("a call after which the thread went on working is not what the program
   CHECK(findings.notes[0].text == "1 call of cudaMalloc returned out of memory (2) and the program continued");
 }
 
-TEST_CASE("handled errors are folded, whether or not the thread asked for the last error") {
+TEST_CASE("handled errors are merged, whether or not the thread asked for the last error") {
   Calls calls;
   for (int i = 0; i < 3; ++i) calls.fail("cuMemAlloc_v2", 2, i == 0 ? wire::error::kLookedAt : 0, "cudaMalloc");
   const auto findings = calls.after(0);
@@ -75,7 +75,7 @@ TEST_CASE("handled errors are folded, whether or not the thread asked for the la
   CHECK(findings.notes[0].text == "3 calls of cudaMalloc returned out of memory (2) and the program continued");
 }
 
-TEST_CASE("running out of memory at the end has a kind of its own") {
+TEST_CASE("running out of memory at the end is a separate kind") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   const auto findings = calls.after(1);
@@ -83,7 +83,7 @@ TEST_CASE("running out of memory at the end has a kind of its own") {
   CHECK(findings.failures[0].kind == Kind::out_of_memory);
 }
 
-TEST_CASE("a failed launch that nothing looked at is suspected, once per place") {
+TEST_CASE("a failed launch that nobody checked is suspected, once per place") {
   Calls calls;
   for (int i = 0; i < 4; ++i) {
     calls.fail("cuLaunchKernel", 1, wire::error::kLaunch | wire::error::kThenWorked, "cudaLaunchKernel");
@@ -98,13 +98,13 @@ TEST_CASE("a failed launch that nothing looked at is suspected, once per place")
   CHECK(findings.failures[0].reported == &calls.process.record.errors[0]);
 }
 
-TEST_CASE("a launch that was looked at is no finding when the program ends well") {
+TEST_CASE("a launch that was checked is not a finding if the program ends normally") {
   Calls calls;
   calls.fail("cuLaunchKernel", 1, wire::error::kLaunch | wire::error::kLookedAt);
   CHECK(calls.after(0).failures.empty());
 }
 
-TEST_CASE("a direct driver call gives its error to the caller: only launches are suspected") {
+TEST_CASE("a direct driver call returns its error to the caller, so only launches are suspected") {
   Calls calls;
   calls.fail("cuModuleLoadData", 209);
   calls.fail("cuMemcpyHtoD_v2", 1);
@@ -116,7 +116,7 @@ TEST_CASE("a direct driver call gives its error to the caller: only launches are
         "the call failed; it is not known whether the program checked what it returned");
 }
 
-TEST_CASE("of a bad end with several failed calls behind it the first leads, and none is proven") {
+TEST_CASE("of several failed calls before a bad end the first leads, and none is proven") {
   Calls calls;
   calls.fail("cuLaunchKernel", 1, wire::error::kLaunch | wire::error::kThenWorked);
   calls.fail("cuMemAlloc_v2", 2);
@@ -128,7 +128,7 @@ TEST_CASE("of a bad end with several failed calls behind it the first leads, and
       "; an earlier call of its thread had failed, too, and it is not known which of them ended the program"));
 }
 
-TEST_CASE("of a call that failed several times before a bad end there is one finding") {
+TEST_CASE("a call that failed several times before a bad end is one finding") {
   Calls calls;
   for (int i = 0; i < 3; ++i) calls.fail("cuLaunchKernel", 1, wire::error::kLaunch);
   const auto findings = calls.after(1);
@@ -136,7 +136,7 @@ TEST_CASE("of a call that failed several times before a bad end there is one fin
   CHECK(findings.failures[0].grade == Grade::proven);
 }
 
-TEST_CASE("calls of one line are one finding, though the compiler made several call sites of them") {
+TEST_CASE("calls of one line are one finding, even if the compiler made several call sites of them") {
   Calls calls;
   calls.fail("cuLaunchKernel", 1, wire::error::kLaunch, "cudaLaunchKernel", 1);
   calls.fail("cuLaunchKernel", 1, wire::error::kLaunch, "cudaLaunchKernel", 2);
@@ -157,7 +157,7 @@ TEST_CASE("calls of one line are one finding, though the compiler made several c
   CHECK(calls.after(1, [](const auto&...) { return true; }).failures.size() == 1);
 }
 
-TEST_CASE("what a program lived through after its last failing call for long may be why it ended") {
+TEST_CASE("a program that lives on for long after its last failing call may have ended for another reason") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   session::ProcessRecord& record = calls.process.record;
@@ -170,7 +170,7 @@ TEST_CASE("what a program lived through after its last failing call for long may
   CHECK(calls.after(1).failures.at(0).because.text().ends_with("the program ended with status 1, 34 s afterwards"));
 }
 
-TEST_CASE("a code that says nothing proves nothing") {
+TEST_CASE("a code without a documented cause proves nothing") {
   for (const std::uint32_t code : {999u, 12345u}) {
     Calls calls;
     calls.fail("cuMemcpyDtoH_v2", code);
@@ -183,7 +183,7 @@ TEST_CASE("a code that says nothing proves nothing") {
   }
 }
 
-TEST_CASE("probes leave no trace, even where the program ends badly") {
+TEST_CASE("probes leave no trace, even if the program ends badly") {
   Calls calls;
   calls.fail("cuPointerGetAttributes", 1);
   calls.fail("cuCtxGetDevice", 201);
@@ -195,13 +195,13 @@ TEST_CASE("probes leave no trace, even where the program ends badly") {
   CHECK(findings.notes.empty());
 }
 
-TEST_CASE("the same codes of other calls are no probes") {
+TEST_CASE("the same codes from other calls are not probes") {
   Calls calls;
   calls.fail("cuMemcpyHtoD_v2", 201);
   CHECK(calls.after(1).failures.size() == 1);
 }
 
-TEST_CASE("no device is suspected when the program dies, and nothing when it goes on") {
+TEST_CASE("a missing device is suspected if the program dies, and is not a finding if it continues") {
   Calls calls;
   calls.fail("cuInit", 100);
   CHECK(calls.after(0).failures.empty());
@@ -212,7 +212,7 @@ TEST_CASE("no device is suspected when the program dies, and nothing when it goe
   CHECK(findings.failures[0].because.text().find("nvidia-smi") != std::string::npos);
 }
 
-TEST_CASE("another thread's failing call after which the main thread went on may be what the program died of") {
+TEST_CASE("if the main thread continued after another thread's failing call, that call may be the cause") {
   Calls calls;
   calls.fail_beside(7, 1);
   session::ProcessRecord& record = calls.process.record;
@@ -247,7 +247,7 @@ TEST_CASE("another thread's failing call after which the main thread went on may
   CHECK(findings().failures.at(0).grade == Grade::proven);
 }
 
-TEST_CASE("what another thread than the main one did since may be why the program ended") {
+TEST_CASE("work of another thread after the failed call may be the reason that the program ended") {
   Calls calls;
   calls.fail_beside(1, 2);
   session::ProcessRecord& record = calls.process.record;
@@ -264,7 +264,7 @@ TEST_CASE("what another thread than the main one did since may be why the progra
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
 }
 
-TEST_CASE("what a thread had asked for before and lived with may not be why the program ended") {
+TEST_CASE("an error that a thread had asked for before and survived may not be why the program ended") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt | wire::error::kAskedBefore, "cudaMalloc");
   const Failure failure = calls.after(1).failures.at(0);
@@ -272,7 +272,7 @@ TEST_CASE("what a thread had asked for before and lived with may not be why the 
   CHECK(failure.because.text().ends_with("; its thread had asked for it before, and had continued"));
 }
 
-TEST_CASE("a Python program that ends with a status of its own choice may have dealt with the error") {
+TEST_CASE("a Python program that ends with its own status may have handled the error") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc").site = 1;
   calls.process.record.sites.resize(1);
@@ -287,7 +287,7 @@ TEST_CASE("a Python program that ends with a status of its own choice may have d
         "after an uncaught exception");
 }
 
-TEST_CASE("a thread that was given memory afterwards may have dealt with being refused some") {
+TEST_CASE("a thread that got memory afterwards may have handled an earlier refusal") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc").thread = 0;
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
@@ -302,7 +302,7 @@ TEST_CASE("a thread that was given memory afterwards may have dealt with being r
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
 }
 
-TEST_CASE("what is refused on the way out is not what the program died of") {
+TEST_CASE("calls refused during shutdown are not what the program died of") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   calls.fail("cuMemFree_v2", 1, 0, "cudaFree");
@@ -311,7 +311,7 @@ TEST_CASE("what is refused on the way out is not what the program died of") {
   CHECK(calls.after(1).failures.at(0).code == 1);
 }
 
-TEST_CASE("a process that did not come to exit() may have become another program") {
+TEST_CASE("a process that did not reach exit() may have become another program") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   calls.process.record.state = wire::area::State::recording;
@@ -322,7 +322,7 @@ TEST_CASE("a process that did not come to exit() may have become another program
   CHECK(calls.after(3).failures.at(0).grade == Grade::proven);
 }
 
-TEST_CASE("of calls that were dealt with nobody says that the program went on where its end was not seen") {
+TEST_CASE("if a process's end was not seen, its handled calls do not prove that the program continued") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   Ending end = ending({0, std::nullopt});
@@ -333,7 +333,7 @@ TEST_CASE("of calls that were dealt with nobody says that the program went on wh
   CHECK(failed_calls(calls.process, end).notes.at(0).text.ends_with("and the program continued"));
 }
 
-TEST_CASE("what a program died of that was ended from outside") {
+TEST_CASE("a program that was ended from outside did not provably die of its failed call") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   const auto ended_by = [&](int signal) { return failed_calls(calls.process, ending({std::nullopt, signal})); };
@@ -344,7 +344,7 @@ TEST_CASE("what a program died of that was ended from outside") {
   CHECK(ended_by(6).failures.at(0).grade == Grade::proven);
 }
 
-TEST_CASE("where not every failing call was kept, their number is the least") {
+TEST_CASE("if some failing calls were not kept, their number is a minimum") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   calls.process.record.error_count = 5;
@@ -352,7 +352,7 @@ TEST_CASE("where not every failing call was kept, their number is the least") {
         "at least 1 call of cudaMalloc returned out of memory (2) and the program continued");
 }
 
-TEST_CASE("where only the command's end is known, nothing ties it to the call") {
+TEST_CASE("if only the command's end is known, nothing ties it to the call") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   Ending end = ending({1, std::nullopt});
@@ -365,31 +365,31 @@ TEST_CASE("where only the command's end is known, nothing ties it to the call") 
   CHECK(failed_calls(calls.process, Ending{}).failures.empty());
 }
 
-TEST_CASE("a sticky error explains the end: earlier calls are not what the program died of") {
+TEST_CASE("a sticky error explains the end, so earlier calls are not what the program died of") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   calls.process.record.state = wire::area::State::frozen;
   CHECK(calls.after(1).failures.empty());
 }
 
-TEST_CASE("what failed before matters only where it left something unmade that a call is given") {
+TEST_CASE("an earlier failure matters only if a later call needs what it did not make") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2).thread = 0;
   session::FailedCall& launch = calls.fail("cuLaunchKernel", 1, wire::error::kLaunch);
   launch.thread = 0;
   const auto swallowed = [&] { return calls.after(1).failures.at(0).swallowed; };
   CHECK(swallowed() == &calls.process.record.errors[0]);
-  launch.code = 400;  // memory is no handle
+  launch.code = 400;  // memory is not a handle
   CHECK(swallowed() == nullptr);
   launch.code = 1;
   session::Allocation& memory = calls.process.record.allocations.emplace_back();
   memory.made = 25;
   CHECK(swallowed() == &calls.process.record.errors[0]);
-  memory.made = 15;  // asked for again, and given
+  memory.made = 15;  // requested again, and received
   CHECK(swallowed() == nullptr);
 }
 
-TEST_CASE("what failed before, with nothing issued in between") {
+TEST_CASE("an earlier failure with nothing issued in between") {
   Calls calls;
   calls.fail("cuModuleGetFunction", 500).operation = 7;
   calls.fail("cuLaunchKernel", 400, wire::error::kLaunch).operation = 8;  // the launch's own record
@@ -420,7 +420,7 @@ TEST_CASE("what failed before, with nothing issued in between") {
   CHECK(swallowed() == nullptr);
 }
 
-TEST_CASE("of calls that could not load a kernel the latest is told with the launch that was given none") {
+TEST_CASE("a launch without a kernel names the latest call that could not load one") {
   Calls calls;
   calls.fail("cuModuleGetFunction", 500).operation = 1;  // an optional one
   calls.fail("cuModuleLoad", 301).operation = 7;
@@ -434,7 +434,7 @@ TEST_CASE("of calls that could not load a kernel the latest is told with the lau
   CHECK(calls.after(0).failures.back().swallowed == &calls.process.record.errors[1]);
 }
 
-TEST_CASE("what failed before a copy that is refused, by what the copy was given") {
+TEST_CASE("an earlier failure matters to a refused copy only through the copy's addresses") {
   using wire::operation::Kind;
   Calls calls;
   auto& record = calls.process.record;
@@ -457,11 +457,11 @@ TEST_CASE("what failed before a copy that is refused, by what the copy was given
   copy.source = 0x9000;
   CHECK(swallowed() == &record.errors[0]);
   copy.destination = 0x1000;
-  CHECK(swallowed() == &record.errors[0]);  // in no memory that is known
+  CHECK(swallowed() == &record.errors[0]);  // in no known memory
   session::Allocation& rows = record.allocations.emplace_back();
   rows.address = 0x1000;
   rows.bytes = 64;
-  CHECK(swallowed() == nullptr);  // it was given what lives, and any address of the host's
+  CHECK(swallowed() == nullptr);  // its addresses are live, or any host address
   record.errors[0].call = "cuMemHostAlloc";
   CHECK(swallowed() == &record.errors[0]);
   copy.destination = 0;
@@ -472,7 +472,7 @@ TEST_CASE("what failed before a copy that is refused, by what the copy was given
   CHECK(swallowed() == nullptr);
 }
 
-TEST_CASE("a kernel that is given a null pointer after an allocation had failed") {
+TEST_CASE("a kernel that receives a null pointer after an allocation had failed") {
   PictureBuilder picture;
   auto& record = picture.process.record;
   picture.issue(picture.stream(0));
@@ -503,7 +503,7 @@ TEST_CASE("a kernel that is given a null pointer after an allocation had failed"
   CHECK(recalled() == nullptr);
 }
 
-TEST_CASE("a function that is not there, where nothing is known to have come after") {
+TEST_CASE("a missing function is a finding if no later call is known") {
   Calls calls;
   auto& record = calls.process.record;
   record.threads.resize(2);
@@ -524,15 +524,15 @@ TEST_CASE("a function that is not there, where nothing is known to have come aft
   CHECK(calls.after(0).failures.empty());
   CHECK(failed_calls(calls.process, ending({std::nullopt, SIGKILL})).failures.empty());
 
-  SUBCASE("not where any thread went on") { record.threads[1].call_ticks = record.errors[0].ticks + 1; }
-  SUBCASE("not where the thread is not recorded") { record.errors[0].thread = 0xffffffff; }
-  SUBCASE("not where another call failed after it") { calls.fail("cuModuleUnload", 709); }
-  SUBCASE("not where the same line had asked in vain before") { ask(1); }
-  SUBCASE("not where another failure froze the record") { record.state = wire::area::State::frozen; }
+  SUBCASE("not if any thread continued") { record.threads[1].call_ticks = record.errors[0].ticks + 1; }
+  SUBCASE("not if the thread is not recorded") { record.errors[0].thread = 0xffffffff; }
+  SUBCASE("not if another call failed after it") { calls.fail("cuModuleUnload", 709); }
+  SUBCASE("not if the same line had asked in vain before") { ask(1); }
+  SUBCASE("not if another failure froze the record") { record.state = wire::area::State::frozen; }
   CHECK(calls.after(4).failures.empty());
 }
 
-TEST_CASE("a function that is not there is no answer where another call explains the end") {
+TEST_CASE("a missing function is not the answer if another call explains the end") {
   Calls calls;
   calls.process.record.threads.resize(1);
   calls.fail("cuModuleLoadData", 209);

@@ -24,7 +24,7 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("dense markers leave the operation behind the last finished one") {
+TEST_CASE("dense markers leave the operation after the last finished one") {
   PictureBuilder picture;
   const auto s = picture.stream(2);
   picture.issue_many(s, 10, op::kMarked);
@@ -38,7 +38,7 @@ TEST_CASE("dense markers leave the operation behind the last finished one") {
   CHECK(failure->reported == &picture.process.record.errors[0]);
 }
 
-TEST_CASE("an operation whose place was lost is no answer, and a damaged recording is said to be one") {
+TEST_CASE("an operation whose place is lost is not an answer, and a damaged recording is reported as such") {
   PictureBuilder picture;
   auto& record = picture.process.record;
   const auto s = picture.stream(2);
@@ -66,7 +66,7 @@ TEST_CASE("an operation whose place was lost is no answer, and a damaged recordi
   CHECK(first_failure(picture.process)->damaged);
 }
 
-TEST_CASE("a damaged recording without any stream does not show that all had finished") {
+TEST_CASE("a damaged recording without any stream does not show that everything had finished") {
   PictureBuilder picture;
   picture.process.record.damaged = 320;
   const auto failure = first_failure(picture.process);
@@ -80,7 +80,7 @@ TEST_CASE("a process that did not freeze has no asynchronous failure") {
   CHECK(!first_failure(picture.process));
 }
 
-TEST_CASE("sparse markers leave all up to the first unwritten one") {
+TEST_CASE("sparse markers leave everything up to the first unwritten one") {
   PictureBuilder picture;
   const auto s = picture.stream(2);
   picture.issue_many(s, 4);
@@ -94,7 +94,7 @@ TEST_CASE("sparse markers leave all up to the first unwritten one") {
   CHECK(failure->candidates[2].because == "follows 2 operations of its stream that may have finished");
 }
 
-TEST_CASE("what cannot fault, was captured, or was never queued is no candidate") {
+TEST_CASE("operations that cannot fault, were captured, or were never queued are not candidates") {
   PictureBuilder picture;
   const auto s = picture.stream(0);
   picture.issue(s, op::Kind::event_record);
@@ -116,7 +116,7 @@ TEST_CASE("a call that returned the error was refused because of the earlier one
   CHECK(candidates(*first_failure(picture.process)) == Names{"0:1"});
 }
 
-TEST_CASE("a call that returned the error is the answer when all before it had finished") {
+TEST_CASE("a call that returned the error is the answer if everything before it had finished") {
   PictureBuilder picture;
   const auto s = picture.stream(1);
   picture.issue(s);
@@ -150,7 +150,7 @@ TEST_CASE("only kernels can assert; copies can touch a bad address") {
   }
 }
 
-TEST_CASE("the first of each stream comes before the later ones, the oldest first") {
+TEST_CASE("the first of each stream comes before the later ones, oldest first") {
   PictureBuilder picture;
   const auto s = picture.stream(0), t = picture.stream(0);
   picture.issue_many(s, 2);
@@ -158,7 +158,7 @@ TEST_CASE("the first of each stream comes before the later ones, the oldest firs
   CHECK(candidates(*first_failure(picture.process)) == Names{"0:1", "1:1", "0:2"});
 }
 
-TEST_CASE("another context's work may be at fault too, and comes after that of the one that reported the error") {
+TEST_CASE("another context's work may be at fault too, and comes after that of the reporting context") {
   PictureBuilder picture;
   picture.process.record.contexts.push_back(picture.process.record.contexts[0]);
   const auto other = picture.stream(0, 1), own = picture.stream(0);
@@ -176,7 +176,7 @@ TEST_CASE("another context's work may be at fault too, and comes after that of t
   CHECK(first_failure(picture.process)->candidates.empty());
 }
 
-TEST_CASE("nothing unfinished is said so") {
+TEST_CASE("a result without unfinished work says so") {
   PictureBuilder picture;
   picture.issue_many(picture.stream(2), 2);
   const auto failure = first_failure(picture.process);
@@ -185,7 +185,7 @@ TEST_CASE("nothing unfinished is said so") {
   CHECK(failure->because == "every recorded operation had finished before the error was seen");
 }
 
-TEST_CASE("of operations whose stream is not known it is not said that they had finished") {
+TEST_CASE("operations of unknown streams are not said to have finished") {
   PictureBuilder picture;
   picture.issue_many(picture.stream(2), 2);
   picture.process.record.operations.back().stream = op::kNoStream;
@@ -195,7 +195,7 @@ TEST_CASE("of operations whose stream is not known it is not said that they had 
   CHECK(because() == "every recorded operation had finished before the error was seen");
 }
 
-TEST_CASE("lost records are said so, and leave the rest inferred") {
+TEST_CASE("lost records are reported, and leave the rest inferred") {
   PictureBuilder picture;
   const auto s = picture.stream(0);
   picture.issue(s);
@@ -212,14 +212,14 @@ TEST_CASE("lost records are said so, and leave the rest inferred") {
   CHECK(failure->because == "the records of the operations that may have been running are lost");
 }
 
-TEST_CASE("where the record of a stream's first unfinished operation is lost, none of the others leads") {
+TEST_CASE("if the record of a stream's first unfinished operation is lost, no other leads") {
   PictureBuilder picture;
   const auto s = picture.stream(1), t = picture.stream(0);
   picture.issue_many(s, 3);
   picture.issue(t, op::Kind::kernel, op::kMarked);
   auto& operations = picture.process.record.operations;
-  SUBCASE("of another stream") { operations.erase(operations.begin() + 1, operations.begin() + 3); }
-  SUBCASE("of its own") { operations.erase(operations.begin() + 1); }
+  SUBCASE("on another stream") { operations.erase(operations.begin() + 1, operations.begin() + 3); }
+  SUBCASE("on its own stream") { operations.erase(operations.begin() + 1); }
   const auto failure = first_failure(picture.process);
   CHECK(failure->candidates.empty());
   CHECK(failure->grade == Grade::suspected);
@@ -237,7 +237,7 @@ TEST_CASE("no markers, MPS and dropped operations cap the grade") {
   CHECK(first_failure(picture.process)->grade == Grade::inferred);
 }
 
-TEST_CASE("of an assert, a kernel that checks its data is suspected first, whatever was issued before it") {
+TEST_CASE("after an assert, a kernel that checks its data is suspected first, whatever was issued before") {
   PictureBuilder picture(710);
   const auto s = picture.stream(0);
   picture.issue_many(s, 3);
@@ -256,7 +256,7 @@ TEST_CASE("of an assert, a kernel that checks its data is suspected first, whate
     record.operations[1].graph = 1;
     CHECK(candidates(*first_failure(picture.process)) == Names{"0:2", "0:1", "0:3"});
   }
-  SUBCASE("also where another context returned the error, as for an event of this one's") {
+  SUBCASE("also if another context returned the error, as for an event of this one") {
     record.contexts.push_back(record.contexts[0]);
     record.errors[0].context = 1;
     const auto other = picture.stream(0, 1);
@@ -264,14 +264,14 @@ TEST_CASE("of an assert, a kernel that checks its data is suspected first, whate
     record.operations.back().site = 1;
     CHECK(candidates(*first_failure(picture.process)) == Names{"0:3", "1:1", "0:1", "0:2"});
   }
-  SUBCASE("of another error the first in line leads") {
+  SUBCASE("for another error the first in line leads") {
     record.frozen_code = 700;
     record.errors[0].code = 700;
     CHECK(candidates(*first_failure(picture.process)) == Names{"0:1", "0:2", "0:3"});
   }
 }
 
-TEST_CASE("an error that only the look at exit found is told apart") {
+TEST_CASE("an error that only the exit probe found is distinguished") {
   PictureBuilder picture;
   picture.issue(picture.stream(0), op::Kind::kernel, op::kMarked);
   picture.process.record.errors[0].flags |= wire::error::kAtExit;
@@ -289,7 +289,7 @@ TEST_CASE("a lost reporting call leaves all contexts in question") {
   CHECK(candidates(*failure) == Names{"0:1"});
 }
 
-TEST_CASE("many streams: the list is cut and says so") {
+TEST_CASE("with many streams the list is cut and says so") {
   PictureBuilder picture;
   for (int i = 0; i < 1000; ++i) picture.stream(0);
   for (int round = 0; round < 128; ++round) {
@@ -320,19 +320,19 @@ TEST_CASE("an operation that was waited for alone is proven, whatever was issued
     CHECK(candidates(again()) == Names{"0:1", "1:1", "2:1"});
     CHECK(again().grade == Grade::inferred);
   }
-  SUBCASE("on a thread without a place in the recording") {
+  SUBCASE("on a thread that has no place in the recording") {
     record.dropped_operations = 1;
     CHECK(again().grade == Grade::inferred);
     CHECK(again().unproven == "not every operation could be recorded");
   }
-  SUBCASE("on a stream without one") {
+  SUBCASE("on a stream that has none") {
     record.dropped_streams = 1;
     CHECK(again().grade == Grade::inferred);
     CHECK(again().unproven == "not every operation could be recorded");
   }
 }
 
-TEST_CASE("one that was waited for and finished proves nothing") {
+TEST_CASE("an operation that was waited for and finished proves nothing") {
   PictureBuilder picture;
   const auto s = picture.stream(1);
   picture.issue(s, op::Kind::kernel, op::kMarked | op::kAlone);
@@ -343,7 +343,7 @@ TEST_CASE("one that was waited for and finished proves nothing") {
   CHECK(failure->grade == Grade::bracketed);
 }
 
-TEST_CASE("under MPS waiting alone is no proof") {
+TEST_CASE("under MPS, waiting alone is not a proof") {
   PictureBuilder picture;
   for (int stream = 0; stream < 2; ++stream) {
     picture.issue(picture.stream(0), op::Kind::kernel, op::kMarked | op::kAlone);
@@ -371,7 +371,7 @@ struct StaleGraph {
     freed.kind = wire::allocation::Kind::device;
     record.stale_pointers.push_back({launch.serial, 0, 1, 8, 0x5010, 7, true});
   }
-  // A parameter of its kernel, of that many bytes; it begins with the word.
+  // Gives its kernel a parameter of that many bytes, which begins with the word.
   void give(std::size_t operation, std::uint64_t word, std::size_t bytes) {
     session::Arguments& arguments = picture.process.record.arguments.emplace_back();
     arguments.serial = picture.process.record.operations[operation].serial;
@@ -389,27 +389,27 @@ const Names kInOrder = {"0:1", "0:2", "0:3", "0:4"}, kGraphFirst = {"0:3", "0:1"
 
 }  // namespace
 
-TEST_CASE("of an illegal address, the graph whose memory was freed since its previous launch is suspected first") {
+TEST_CASE("after an illegal address, a graph whose memory was freed since its previous launch is suspected first") {
   StaleGraph graph;
   session::ProcessRecord& record = graph.picture.process.record;
   const auto failure = first_failure(graph.picture.process);
   CHECK(candidates(*failure) == kGraphFirst);
   CHECK(failure->grade == Grade::inferred);
   CHECK(failure->candidates[0].because == "its graph points to memory that was freed before this launch");
-  SUBCASE("not where the memory was handed out again") {
+  SUBCASE("not if the memory was handed out again") {
     record.allocations.push_back(record.allocations[0]);
     record.allocations[1].serial = 8, record.allocations[1].made = 28, record.allocations[1].freed = 0;
     CHECK(graph.found() == kInOrder);
   }
-  SUBCASE("not of another error") {
+  SUBCASE("not for another error") {
     record.frozen_code = record.errors[0].code = 716;
     CHECK(graph.found() == kInOrder);
   }
-  SUBCASE("not where its own call had not returned") {
+  SUBCASE("not if its own call had not returned") {
     record.operations[2].flags = 0;
     CHECK(graph.found() == Names{"0:1", "0:2", "0:4", "0:3"});
   }
-  SUBCASE("a word of a structure may be a leftover before the first launch, or if its node was changed") {
+  SUBCASE("a word of a structure may be left over before the first launch, or if its node was changed") {
     record.operations[2].replay = 1;
     CHECK(graph.found() == kInOrder);
     record.stale_pointers[0].in_structure = false;
@@ -422,10 +422,10 @@ TEST_CASE("of an illegal address, the graph whose memory was freed since its pre
   }
 }
 
-TEST_CASE("a graph that points to freed memory is not preferred to a kernel or a copy that was given freed memory") {
+TEST_CASE("a graph that points to freed memory is not preferred to a kernel or copy that received freed memory") {
   StaleGraph graph;
   session::ProcessRecord& record = graph.picture.process.record;
-  SUBCASE("by a kernel's parameter") {
+  SUBCASE("in a kernel's parameter") {
     graph.give(3, 0x5020, 8);
     CHECK(graph.found() == kInOrder);
   }
@@ -438,11 +438,11 @@ TEST_CASE("a graph that points to freed memory is not preferred to a kernel or a
     record.operations[1].source = 0x5020;
     CHECK(graph.found()[0] != "0:3");
   }
-  SUBCASE("a large structure may have a leftover") {
+  SUBCASE("a large structure may contain a leftover") {
     graph.give(0, 0x5020, 72);
     CHECK(graph.found() == kGraphFirst);
   }
-  SUBCASE("other memory is no reason") {
+  SUBCASE("other memory is not a reason") {
     graph.give(0, 0x6000, 8);
     CHECK(graph.found() == kGraphFirst);
   }

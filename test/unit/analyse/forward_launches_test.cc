@@ -7,7 +7,7 @@ using namespace cudadiag::analyse;
 
 namespace {
 
-// Threads 0 (main) and 1 (the engine's), which are 1 and 2 to PyTorch.
+// Threads 0 (main) and 1 (the engine's), which PyTorch numbers 1 and 2.
 class Run {
  public:
   Run() {
@@ -69,7 +69,7 @@ TEST_CASE("the launches of a node's operator have its number + 1") {
   CHECK(forward_launches(run.record, run.record.operations.back()).whole);
 }
 
-TEST_CASE("another thread's nodes have numbers of their own") {
+TEST_CASE("another thread's nodes have separate numbers") {
   Run run;
   run.forward(5);
   run.forward(6);
@@ -79,21 +79,21 @@ TEST_CASE("another thread's nodes have numbers of their own") {
   CHECK_FALSE(forward_launches(run.record, failed).whole);
 }
 
-TEST_CASE("without what came before, the first launch of a node may be lost") {
+TEST_CASE("if earlier records are missing, the first launch of a node may be lost") {
   Run run;
   run.record.threads[0].published = 5000;
   run.forward(6);
   CHECK_FALSE(forward_launches(run.record, run.backward(5, 1)).whole);
 }
 
-TEST_CASE("numbers come round") {
+TEST_CASE("numbers wrap around") {
   Run run;
   run.forward(0xffffffffu);
   run.forward(0);
   CHECK(run.claims(run.backward(0xfffffffeu, 1)) == std::vector<std::uint64_t>{1});
 }
 
-TEST_CASE("what adds gradients up has no forward line, and what is no backward kernel neither") {
+TEST_CASE("gradient accumulation has no forward line, and neither has a kernel that is not backward") {
   Run run;
   run.forward(5);
   CHECK_FALSE(has_forward(run.backward(wire::operation::kUnnumbered, 1)));
@@ -115,7 +115,7 @@ TEST_CASE("backward() was called where the waiting thread launched last") {
   CHECK(found->serial == 2);
 }
 
-TEST_CASE("a call of backward() without a launch of its own is not taken for the one before it") {
+TEST_CASE("a backward() call without a launch is not taken for the one before it") {
   Run run;
   run.before_the_engine(5);
   run.backward(4, 9);
@@ -123,20 +123,20 @@ TEST_CASE("a call of backward() without a launch of its own is not taken for the
   CHECK(launch_in_backward_call(run.record, run.record.operations.back()) == nullptr);
 }
 
-TEST_CASE("a thread that has launched elsewhere since is not waiting in backward()") {
+TEST_CASE("a thread that has since launched elsewhere is not waiting in backward()") {
   Run run;
   run.before_the_engine(5);
   run.forward(5);
   CHECK(launch_in_backward_call(run.record, run.backward(4, 9)) == nullptr);
 }
 
-TEST_CASE("without the number of the call nobody can tell one backward() from the next") {
+TEST_CASE("without the number of the call, one backward() cannot be distinguished from the next") {
   Run run;
   run.before_the_engine(5);
   CHECK(launch_in_backward_call(run.record, run.backward(4, 0)) == nullptr);
 }
 
-TEST_CASE("a node's name is its class's") {
+TEST_CASE("a node's name is the name of its class") {
   Run run;
   run.record.node_types = {"N5torch8autograd9generated15GatherBackward0E", "N5torch8autograd6PyNodeE", "9MyBackward",
                            "N5torch8autograd7CppNodeI4MineEE", "N99999torchE"};

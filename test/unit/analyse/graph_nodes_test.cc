@@ -21,7 +21,7 @@ struct Node {
   std::uint32_t line;  // nodes of one line have one site
 };
 
-// A frozen process in which the third launch of a graph of these nodes is all that can have been running.
+// A frozen process in which only the third launch of a graph of these nodes can have been running.
 struct Replayed {
   Replayed(std::uint32_t code, std::initializer_list<Node> nodes) : picture(code) {
     auto& record = picture.process.record;
@@ -43,7 +43,7 @@ struct Replayed {
       launch.replay = replay;
     }
   }
-  // Node `index` has other parameters since, by a call of this line.
+  // Gives node `index` other parameters, by a call of this line.
   void change(std::uint32_t index, std::uint32_t line) {
     auto& record = picture.process.record;
     if (record.graphs.size() == 1) record.graphs.emplace_back().changed_from = 1;
@@ -66,7 +66,7 @@ std::vector<std::uint32_t> indices(const analyse::Failure& failure) {
 
 }  // namespace
 
-TEST_CASE("a node that alone can have failed is named as firmly as its graph's launch") {
+TEST_CASE("the only node that can have failed is as certain as its graph's launch") {
   Replayed replayed(710, {{kCopy, "", 1}, {kKernel, "check", 2}, {kEmpty, "", 3}});
   const auto failure = replayed.failure();
   CHECK(failure.kind == analyse::Kind::graph_node);
@@ -76,7 +76,7 @@ TEST_CASE("a node that alone can have failed is named as firmly as its graph's l
   CHECK(failure.candidates[0].operation->replay == 3);
 }
 
-TEST_CASE("a copy can have touched a bad address too") {
+TEST_CASE("a copy can have accessed a bad address too") {
   Replayed replayed(700, {{kCopy, "", 1}, {kKernel, "scale", 2}, {kEmpty, "", 3}});
   const auto failure = replayed.failure();
   CHECK(failure.kind == analyse::Kind::async_error);
@@ -84,7 +84,7 @@ TEST_CASE("a copy can have touched a bad address too") {
   CHECK(indices(failure) == std::vector<std::uint32_t>{1, 2});
 }
 
-TEST_CASE("kernels lead among the nodes of a graph that does not end") {
+TEST_CASE("kernels lead among the nodes of a graph that hangs") {
   Replayed replayed(700, {{kCopy, "", 1}, {kKernel, "wait_for", 2}});
   auto failure = *analyse::first_failure(replayed.picture.process);
   failure.kind = analyse::Kind::hang;
@@ -93,7 +93,7 @@ TEST_CASE("kernels lead among the nodes of a graph that does not end") {
   CHECK(indices(failure) == std::vector<std::uint32_t>{2, 1});
 }
 
-TEST_CASE("a conditional node stands for its body where that is not known, and for nothing where it is") {
+TEST_CASE("a conditional node represents its body if that is unknown, and nothing if it is known") {
   Replayed unknown(700, {{kKernel, "classify", 1}, {kConditional, "", 2}});
   CHECK(unknown.failure().kind == analyse::Kind::async_error);
   CHECK(indices(unknown.failure()) == std::vector<std::uint32_t>{1, 2});
@@ -112,7 +112,7 @@ TEST_CASE("nodes of one line are one candidate, and the line is known") {
   CHECK(failure.candidates[0].nodes == 3);
 }
 
-TEST_CASE("of an assert, the kernel that checks its data leads, as a guess") {
+TEST_CASE("after an assert, the kernel that checks its data leads, as a guess") {
   Replayed replayed(710, {{kKernel, "fill", 1}, {kKernel, "indexSelectSmallIndex", 2}, {kKernel, "mul", 3}});
   const auto failure = replayed.failure();
   CHECK(failure.kind == analyse::Kind::graph_node);
@@ -125,7 +125,7 @@ TEST_CASE("of several kernels that check their data none leads") {
   CHECK(replayed.failure().kind == analyse::Kind::async_error);
 }
 
-TEST_CASE("a graph of which something is missing stays whole") {
+TEST_CASE("a graph with missing parts remains the candidate") {
   Replayed replayed(700, {{kKernel, "scale", 1}});
   replayed.picture.process.record.graphs[0].whole = false;
   const auto failure = replayed.failure();
@@ -133,7 +133,7 @@ TEST_CASE("a graph of which something is missing stays whole") {
   CHECK(indices(failure) == std::vector<std::uint32_t>{0});
 }
 
-TEST_CASE("among several operations, a graph of one node stands for that node") {
+TEST_CASE("among several operations, a graph with one node is that node") {
   Replayed replayed(700, {{kKernel, "scale", 7}});
   const auto other = replayed.picture.stream(0);
   replayed.picture.issue(other);
@@ -143,7 +143,7 @@ TEST_CASE("among several operations, a graph of one node stands for that node") 
   CHECK(failure.kind == analyse::Kind::graph_node);
 }
 
-TEST_CASE("of several launches of a line the node is named that a rerun watched in one like them") {
+TEST_CASE("of several launches of a line, the node is named that a rerun watched in a similar one") {
   Replayed first(700, {{kKernel, "scale", 1}, {kKernel, "gather", 2}});
   auto launches = *analyse::first_failure(first.picture.process);
   launches.candidates.push_back(launches.candidates.front());
@@ -165,7 +165,7 @@ TEST_CASE("of several launches of a line the node is named that a rerun watched 
   }
 }
 
-TEST_CASE("where a rerun failed at another call of the line, nodes are those of the launch there or not known") {
+TEST_CASE("if a rerun failed at another call of the line, nodes come from that launch or are unknown") {
   for (const bool alone : {true, false}) {
     for (const char* line : {"one", "other"}) {
       Replayed first(700, {{kKernel, "scale", 1}}), rerun(700, {{kKernel, "scale", 1}});
@@ -186,7 +186,7 @@ TEST_CASE("where a rerun failed at another call of the line, nodes are those of 
   }
 }
 
-TEST_CASE("a node that was given other parameters stands for the line that did it") {
+TEST_CASE("a node with changed parameters belongs to the line that changed it") {
   Replayed replayed(710, {{kCopy, "", 1}, {kKernel, "check", 2}});
   replayed.change(1, 6);
   const auto failure = replayed.failure();
@@ -198,20 +198,20 @@ TEST_CASE("a node that was given other parameters stands for the line that did i
   CHECK_FALSE(failure.candidates[0].made_apart);
 }
 
-TEST_CASE("a launch before the change is of the line that made the node") {
+TEST_CASE("a launch before the change belongs to the line that made the node") {
   Replayed replayed(710, {{kKernel, "check", 2}});
   replayed.change(0, 6);
   replayed.picture.process.record.operations[2].graph_changed = 0;
   CHECK(replayed.failure().candidates[0].site() == 2);
 }
 
-TEST_CASE("nodes of several lines that one line changed are of that one") {
+TEST_CASE("nodes of several lines that one line changed belong to that line") {
   Replayed replayed(700, {{kKernel, "scale", 1}, {kKernel, "scale", 2}});
   replayed.change(0, 6), replayed.change(1, 6);
   auto& nodes = replayed.picture.process.record.graphs[0].nodes;
   nodes[1].function = nodes[0].function;
   SUBCASE("one kernel") {}
-  SUBCASE("several") { nodes[1].function = 2; }
+  SUBCASE("several kernels") { nodes[1].function = 2; }
   const auto failure = replayed.failure();
   CHECK(failure.kind == analyse::Kind::graph_node);
   CHECK(failure.grade == Grade::inferred);
@@ -221,7 +221,7 @@ TEST_CASE("nodes of several lines that one line changed are of that one") {
   CHECK(failure.candidates[0].alike == (nodes[1].function == nodes[0].function));
 }
 
-TEST_CASE("nodes of one line have a shape only where it is that of all") {
+TEST_CASE("nodes of one line have a shape only if all share it") {
   for (const std::uint32_t blocks : {8u, 16u}) {
     Replayed replayed(700, {{kKernel, "scale", 1}, {kKernel, "scale", 1}});
     auto& nodes = replayed.picture.process.record.graphs[0].nodes;
@@ -232,7 +232,7 @@ TEST_CASE("nodes of one line have a shape only where it is that of all") {
   }
 }
 
-TEST_CASE("nodes of one line are told apart where one of them was changed") {
+TEST_CASE("nodes of one line are distinguished if one of them was changed") {
   Replayed replayed(700, {{kKernel, "scale", 1}, {kKernel, "scale", 1}});
   replayed.change(1, 6);
   const auto failure = replayed.failure();
@@ -241,7 +241,7 @@ TEST_CASE("nodes of one line are told apart where one of them was changed") {
   CHECK((failure.candidates[0].site() == 1 && failure.candidates[1].site() == 6));
 }
 
-TEST_CASE("where not every change is told, the line is the likeliest at most") {
+TEST_CASE("if not every change was recorded, the line is at most the likeliest") {
   Replayed replayed(710, {{kKernel, "check", 2}});
   replayed.picture.process.record.operations[2].graph_flags = analyse::op::kGraphUntold;
   const auto failure = replayed.failure();
@@ -261,7 +261,7 @@ TEST_CASE("the window of a launch names the one node that may have failed, and i
   CHECK(launch_window(analysis).text.ends_with("@38"));
 }
 
-TEST_CASE("no node is saved if other nodes may have failed, unless an assertion can be of one alone") {
+TEST_CASE("no node is saved if other nodes may have failed, unless only one can have raised the assertion") {
   Replayed two(700, {{kKernel, "one", 1}, {kKernel, "other", 2}});
   Analysis analysis;
   analysis.failures = {two.failure()};
@@ -273,7 +273,7 @@ TEST_CASE("no node is saved if other nodes may have failed, unless an assertion 
   CHECK(launch_window(analysis).text.find(',') == std::string::npos);
 }
 
-TEST_CASE("no node is saved if several nodes of its line may have failed, or if it is no kernel") {
+TEST_CASE("no node is saved if several nodes of its line may have failed, or if it is not a kernel") {
   Replayed several(700, {{kKernel, "bad", 2}, {kKernel, "bad", 2}});
   Analysis analysis;
   analysis.failures = {several.failure()};

@@ -21,14 +21,14 @@ using Nodes = std::vector<std::uint32_t>;
 
 }  // namespace
 
-TEST_CASE("of a chain, the first node that has not finished was running") {
+TEST_CASE("in a chain, the first node that has not finished was running") {
   const auto chain = graph({kKernel, kKernel, kKernel}, {{0, 1}, {1, 2}});
   CHECK(nodes_under_way(chain, Words{0, 0, 0}) == Nodes{0});
   CHECK(nodes_under_way(chain, Words{1, 0, 0}) == Nodes{1});
   CHECK(nodes_under_way(chain, Words{1, 1, 1}).empty());
 }
 
-TEST_CASE("of parallel branches, each may have been at work") {
+TEST_CASE("of parallel branches, each may have been running") {
   const auto fork = graph({kKernel, kKernel, kKernel, kKernel}, {{0, 1}, {0, 2}, {1, 3}, {2, 3}});
   CHECK(nodes_under_way(fork, Words{1, 0, 0, 0}) == Nodes{1, 2});
   CHECK(nodes_under_way(fork, Words{1, 0, 1, 0}) == Nodes{1});
@@ -41,7 +41,7 @@ TEST_CASE("a node without a marker may have finished as soon as it can have begu
   CHECK(nodes_under_way(host, Words{1, 0, 0}) == Nodes{2});
 }
 
-TEST_CASE("a child graph lies between the nodes around it") {
+TEST_CASE("a child graph is between the nodes around it") {
   // 0 > (child 1: 3 > 4) > 2
   auto nested = graph({kKernel, kChild, kKernel, kKernel, kKernel}, {{0, 1}, {1, 2}, {3, 4}});
   nested.nodes[3].parent = nested.nodes[4].parent = 2;
@@ -51,7 +51,7 @@ TEST_CASE("a child graph lies between the nodes around it") {
   CHECK(nodes_under_way(nested, Words{1, 0, 0, 1, 1}) == Nodes{2});
 }
 
-TEST_CASE("damaged graphs are looked at too") {
+TEST_CASE("damaged graphs are handled too") {
   CHECK(nodes_under_way(graph({kKernel, kKernel}, {{0, 1}, {1, 0}}), Words{0, 0}).empty());
   CHECK(nodes_under_way(graph({kKernel}, {}), Words{}).empty());
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned kLookedAt = wire::error::kLookedAt, kThenWorked = wire::error::kThenWorked;
 
-// Failed calls of one thread.
+// The failed calls of one thread.
 struct CallsAndLooks {
   session::Process process;
 
@@ -32,7 +32,7 @@ struct CallsAndLooks {
   session::FailedCall& copy(unsigned flags = kLookedAt | kThenWorked, std::uint32_t site = 1) {
     return fail(1, site, flags, "cudaMemcpyAsync");
   }
-  // Asked for the error of the call `of`.
+  // Asks for the error of the call `of`.
   session::FailedCall& look(std::uint64_t of, unsigned flags = kLookedAt) {
     session::FailedCall& error = fail(process.record.errors[of - 1].code, 9, flags, "");
     error.domain = wire::error::Domain::runtime;
@@ -49,7 +49,7 @@ struct CallsAndLooks {
 
 }  // namespace
 
-TEST_CASE("a call whose error was asked for late is what the program died of, and who asked noticed") {
+TEST_CASE("a call whose error was asked for late is what the program died of, and the asking call noticed") {
   CallsAndLooks calls;
   calls.copy();
   calls.look(1);
@@ -68,7 +68,7 @@ TEST_CASE("a call whose error was asked for late is what the program died of, an
 
 TEST_CASE("of calls that failed alike at one place the first leads") {
   CallsAndLooks calls;
-  calls.copy(kThenWorked);  // so many that not all were remembered
+  calls.copy(kThenWorked);  // so many that some were not remembered
   calls.copy();
   calls.copy();
   calls.look(2);
@@ -79,7 +79,7 @@ TEST_CASE("of calls that failed alike at one place the first leads") {
 }
 
 TEST_CASE(
-    "calls that failed at another place, with another code or before the thread had asked once have another story") {
+    "calls that failed at another place, with another code or before the thread had asked once are separate findings") {
   CallsAndLooks calls;
   calls.copy();
   calls.look(1, kLookedAt | kThenWorked);
@@ -94,7 +94,7 @@ TEST_CASE(
   CHECK(findings.notes[0].text == "2 calls of cudaMemcpyAsync returned invalid argument (1) and the program continued");
 }
 
-TEST_CASE("an error that was asked for late, after which nothing more was done and all seemed well, is a suspicion") {
+TEST_CASE("an error that was asked for late, with nothing done afterwards and a good end, is a suspicion") {
   CallsAndLooks calls;
   calls.copy();
   calls.copy();
@@ -110,7 +110,7 @@ TEST_CASE("an error that was asked for late, after which nothing more was done a
         "more; it failed 2 times");
 }
 
-TEST_CASE("calls of one line are one, though the runtime made two call sites of it and only some are remembered") {
+TEST_CASE("calls of one line are one, even if the runtime sees two call sites and remembers only some") {
   CallsAndLooks calls;
   calls.copy(kThenWorked, 1);
   calls.copy(kLookedAt | kThenWorked, 1);
@@ -141,7 +141,7 @@ TEST_CASE("an error that was asked for late, and after which the thread worked, 
   CHECK(findings.notes[0].text == "1 call of cudaMemcpyAsync returned invalid argument (1) and the program continued");
 }
 
-TEST_CASE("a call whose error was asked for at once is none of those that were asked for late") {
+TEST_CASE("a call whose error was asked for at once is not among those that were asked for late") {
   CallsAndLooks calls;
   calls.copy();
   calls.copy();
@@ -152,17 +152,17 @@ TEST_CASE("a call whose error was asked for at once is none of those that were a
   REQUIRE(findings.notes.size() == 1);
 }
 
-TEST_CASE("an answer that is no failure is none either where it is asked for late") {
+TEST_CASE("an expected error code is not a failure if it is asked for late, either") {
   CallsAndLooks calls;
-  SUBCASE("access to a peer that is enabled already") { calls.fail(704, 1, kLookedAt | kThenWorked, "cudaDevice"); }
-  SUBCASE("a pointer that is the host's") { calls.fail(1, 1, kLookedAt | kThenWorked, "cudaPointerGetAttributes"); }
+  SUBCASE("access to a peer that is already enabled") { calls.fail(704, 1, kLookedAt | kThenWorked, "cudaDevice"); }
+  SUBCASE("a pointer to host memory") { calls.fail(1, 1, kLookedAt | kThenWorked, "cudaPointerGetAttributes"); }
   calls.look(1);
   const CallFindings findings = calls.after(1);
   CHECK(findings.failures.empty());
   CHECK(findings.notes.empty());
 }
 
-TEST_CASE("who asked for an error whose call is not in the record says nothing") {
+TEST_CASE("a check for an error whose call is not recorded says nothing") {
   CallsAndLooks calls;
   calls.copy();
   calls.look(1).of_call = 7;

@@ -9,7 +9,7 @@ namespace cudadiag::analyse {
 
 namespace op = wire::operation;
 
-// Types of graph nodes, as CUgraphNodeType numbers them.
+// Types of graph nodes, numbered as in CUgraphNodeType.
 inline constexpr std::uint8_t kKernel = 0, kCopy = 1, kHost = 3, kChild = 4, kEmpty = 5, kConditional = 13;
 
 class PictureBuilder {
@@ -32,7 +32,7 @@ class PictureBuilder {
     record.errors.push_back(error);
   }
 
-  // A stream whose marker stands at `marker`.
+  // Adds a stream whose marker has the value `marker`.
   std::uint32_t stream(std::uint32_t marker, std::uint32_t context = 0) {
     session::Stream stream;
     stream.state = wire::stream::State::live;
@@ -43,8 +43,8 @@ class PictureBuilder {
     return static_cast<std::uint32_t>(process.record.streams.size() - 1);
   }
 
-  // The next operation of the stream, returned with success unless changed afterwards. The reference is good until
-  // the next one is issued.
+  // Issues the next operation of the stream, returned with success unless changed afterwards. The reference is valid
+  // until the next one is issued.
   session::Operation& issue(std::uint32_t on, op::Kind kind = op::Kind::kernel, unsigned flags = 0,
                             std::uint64_t argument = 0) {
     session::Operation operation;
@@ -64,7 +64,7 @@ class PictureBuilder {
     return process.record.operations.back();
   }
 
-  // A call site that launches this kernel; what is issued there gets the site's next ordinal.
+  // Adds a call site that launches this kernel; operations issued there get the site's next ordinal.
   std::uint32_t site(const std::string& kernel) {
     auto& record = process.record;
     record.functions.push_back(kernel);

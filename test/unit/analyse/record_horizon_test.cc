@@ -13,7 +13,7 @@ TEST_CASE("a ring that starts at serial 1 lost nothing") {
   CHECK(complete_since(picture.process.record) == 0);
 }
 
-TEST_CASE("the horizon is the oldest of the newest run of records") {
+TEST_CASE("the horizon is the oldest record of the newest run of records") {
   PictureBuilder picture;
   picture.issue_many(picture.stream(0), 5);
   auto& operations = picture.process.record.operations;
@@ -30,7 +30,7 @@ TEST_CASE("a ring that a later thread took over is complete from the earlier thr
   CHECK(complete_since(record) == 20);
 }
 
-TEST_CASE("a newest record that cannot be read leaves nothing certain") {
+TEST_CASE("an unreadable newest record leaves nothing certain") {
   PictureBuilder picture;
   picture.issue_many(picture.stream(0), 3);
   picture.process.record.operations.pop_back();
@@ -47,7 +47,7 @@ TEST_CASE("the process ordinal counts all threads' stream operations, not the ho
   CHECK(IssueOrder(record).ordinal(record.operations[2]) == 2);
 }
 
-TEST_CASE("behind a horizon the threads' counts give the process ordinal, or nothing does") {
+TEST_CASE("after a horizon the threads' counts give the process ordinal, or nothing does") {
   PictureBuilder picture;
   picture.issue_many(picture.stream(0), 5);
   auto& record = picture.process.record;

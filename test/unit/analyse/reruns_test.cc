@@ -14,8 +14,8 @@ using Outcome = Rerun::Outcome;
 
 namespace {
 
-// One stream, of which `finished` operations of kernel "bad" have finished and those up to `issued` have not; markers
-// behind each.
+// One stream: `finished` operations of kernel "bad" have finished and those up to `issued` have not; each is followed
+// by a marker.
 session::Process run_of_bad(int finished, int issued, const std::string& kernel = "bad") {
   PictureBuilder picture;
   const auto site = picture.site(kernel);
@@ -24,7 +24,7 @@ session::Process run_of_bad(int finished, int issued, const std::string& kernel 
   return picture.process;
 }
 
-// Two streams, the first operation of each may be the one.
+// Two streams whose first operations may be the one.
 session::Process run_of_two(const std::string& first, const std::string& second) {
   PictureBuilder picture;
   for (const std::string& kernel : {first, second}) {
@@ -34,8 +34,7 @@ session::Process run_of_two(const std::string& first, const std::string& second)
   return picture.process;
 }
 
-// A Python program's; from call `hooked` on the Python hook stood behind its launches, and their site has no native
-// stack.
+// A Python program. From call `hooked` on, the Python hook issued its launches, and their site has no native stack.
 session::Process run_in_python(int finished, int issued, int hooked) {
   PictureBuilder picture;
   auto& record = picture.process.record;
@@ -59,7 +58,7 @@ session::Process waited_for(session::Process process, std::size_t operation) {
   return process;
 }
 
-// One that did not fail, and came to the calls of kernels "good" and "bad" that often.
+// A rerun that did not fail, and reached the calls of kernels "good" and "bad" this often.
 session::Process passed(std::uint64_t waits, std::uint64_t calls = 3) {
   PictureBuilder picture;
   auto& record = picture.process.record;
@@ -126,7 +125,7 @@ TEST_CASE("one of several candidates is proven") {
   CHECK(analysis.reruns[0].outcome == Outcome::proven);
 }
 
-TEST_CASE("of several calls of one line the one is taken that failed in the rerun too") {
+TEST_CASE("of several calls of one line, the one that also failed in the rerun is taken") {
   Runs runs(run_of_bad(2, 6));
   runs.add(waited_for(run_of_bad(4, 5), 4));
   const Failure failure = runs.look().failures.at(0);
@@ -134,7 +133,7 @@ TEST_CASE("of several calls of one line the one is taken that failed in the reru
   CHECK(failure.candidates[0].operation->site_ordinal == 5);
 }
 
-TEST_CASE("an operation that the Python hook stood behind is found again, with its number") {
+TEST_CASE("an operation that the Python hook issued is found again, with its number") {
   Runs runs(run_in_python(2, 6, 100));
   runs.add(waited_for(run_in_python(4, 5, 4), 4));
   const Analysis analysis = runs.look();
@@ -146,7 +145,7 @@ TEST_CASE("an operation that the Python hook stood behind is found again, with i
   CHECK(failure.again == &runs.session.reruns[0][0].record.operations[4]);
 }
 
-TEST_CASE("another call than in the first run proves the line, not the call") {
+TEST_CASE("a different call than in the first run proves the line, not the call") {
   Runs runs(run_of_bad(2, 6));
   runs.add(waited_for(run_of_bad(0, 1), 0));
   Failure failure = runs.look().failures.at(0);
@@ -164,7 +163,7 @@ TEST_CASE("another call than in the first run proves the line, not the call") {
   CHECK(!same.look().failures.at(0).call_not_known);
 }
 
-TEST_CASE("threads count their calls of a line apart: which of those with the rerun's number it was is not known") {
+TEST_CASE("threads count their calls of a line separately, so the rerun's number does not decide between them") {
   Runs runs(run_of_two("bad", "bad"));
   runs.add(waited_for(run_of_bad(0, 1), 0));
   Failure failure = runs.look().failures.at(0);
@@ -173,7 +172,7 @@ TEST_CASE("threads count their calls of a line apart: which of those with the re
   CHECK(failure.call_not_known);
   CHECK(says(failure, "one of 2 candidates: in a rerun, call 1 of this line ran alone"));
 
-  // The third call of one thread is listed, and only the first of the other's.
+  // The third call of one thread is listed, but only the first of the other's.
   PictureBuilder picture;
   const std::uint32_t sites[] = {picture.site("bad"), picture.site("bad")};
   const std::uint32_t streams[] = {picture.stream(0), picture.stream(0)};
@@ -188,7 +187,7 @@ TEST_CASE("threads count their calls of a line apart: which of those with the re
   CHECK(failure.call_not_known);
 }
 
-TEST_CASE("another code in the rerun is said") {
+TEST_CASE("a different code in the rerun is reported") {
   Runs runs(run_of_bad(0, 1));
   auto again = waited_for(run_of_bad(0, 1), 0);
   again.record.frozen_code = again.record.errors[0].code = 716;
@@ -198,7 +197,7 @@ TEST_CASE("another code in the rerun is said") {
   CHECK(says(failure, "ran alone on the GPU and failed with code 716"));
 }
 
-TEST_CASE("a failure that was not suspected is put beside the first, once") {
+TEST_CASE("a failure that was not suspected is added to the first one, once") {
   Runs runs(run_of_bad(2, 3));
   for (int i = 0; i < 2; ++i) runs.add(waited_for(run_of_bad(0, 1, "other"), 0));
   const Analysis analysis = runs.look();
@@ -212,7 +211,7 @@ TEST_CASE("a failure that was not suspected is put beside the first, once") {
   CHECK(analysis.reruns[1].outcome == Outcome::other);
 }
 
-TEST_CASE("a failure where nothing was waited for counts where it leaves fewer candidates") {
+TEST_CASE("a failure where nothing was waited for counts if it leaves fewer candidates") {
   Runs fewer(run_of_two("good", "bad"));
   fewer.add(run_of_bad(0, 1));
   const Failure failure = fewer.look().failures.at(0);
@@ -220,7 +219,7 @@ TEST_CASE("a failure where nothing was waited for counts where it leaves fewer c
   CHECK(kernel_of(failure) == "bad");
 }
 
-TEST_CASE("one operation that was left is in doubt where a rerun failed at none of its code") {
+TEST_CASE("a single remaining operation is in doubt if a rerun failed at none of its code") {
   for (const char* elsewhere : {"other", "bad"}) {
     Runs runs(run_of_bad(2, 3));
     runs.add(run_of_two("another", elsewhere));
@@ -231,7 +230,7 @@ TEST_CASE("one operation that was left is in doubt where a rerun failed at none 
   }
 }
 
-TEST_CASE("reruns that do not fail leave grade and candidates, and are told of") {
+TEST_CASE("reruns that do not fail leave grade and candidates, and are reported") {
   Runs runs(run_of_two("good", "bad"));
   runs.add(passed(5));
   Failure failure = runs.look().failures.at(0);
@@ -266,7 +265,7 @@ TEST_CASE("a rerun that ended before it reached the failing call says nothing of
       "; a rerun that waited there did not fail: a race, or an intermittent failure"));
 }
 
-TEST_CASE("what a rerun without values shows stands where taking them led the program elsewhere") {
+TEST_CASE("the result of a rerun without values counts if taking values led the program elsewhere") {
   Runs runs(run_of_bad(2, 3));
   runs.add_hooked(passed(1, 1));
   runs.session.manifest.passes[1].end = {1, {}};
@@ -290,7 +289,7 @@ TEST_CASE("what a rerun without values shows stands where taking them led the pr
   CHECK(disturbances(runs.look()).empty());
 }
 
-TEST_CASE("a rerun whose operators were looked into says nothing of a race, nor one that ended badly otherwise") {
+TEST_CASE("a rerun that took values or ended badly otherwise says nothing of a race") {
   const auto with = [](session::DeliveryKind told, int status) {
     Runs runs(run_of_bad(2, 3));
     runs.add_hooked(passed(5), told);
@@ -309,12 +308,12 @@ TEST_CASE("a rerun whose operators were looked into says nothing of a race, nor 
   runs.add(passed(5));
   CHECK(runs.look().vanished == Vanished::open);
   CHECK(disturbances(runs.look()).empty());
-  CHECK_FALSE(runs.look().reruns[0].disturbed);  // the values are not why
+  CHECK_FALSE(runs.look().reruns[0].disturbed);  // the values are not the reason
   runs.session.manifest.passes[1].values = false;
   CHECK_FALSE(runs.look().reruns[0].disturbed);
 }
 
-TEST_CASE("a race is concluded only where a rerun that waited for nothing failed again") {
+TEST_CASE("a race is concluded only if a rerun that waited for nothing failed again") {
   Runs runs(run_of_bad(2, 3));
   runs.session.manifest.passes[0].end = {1, {}};
   runs.add(passed(5));
@@ -332,7 +331,7 @@ TEST_CASE("a race is concluded only where a rerun that waited for nothing failed
   CHECK(with_device({0, {}}, "1.gpucore") == Vanished::race);
   CHECK(with_device({1, {}}, "1.gpucore") == Vanished::race);
   CHECK(with_device({0, {}}) == Vanished::comes_and_goes);
-  CHECK(with_device({1, {}}) == Vanished::open);  // for whatever reason
+  CHECK(with_device({1, {}}) == Vanished::open);  // for any reason
   CHECK(with_device({2, {}}) == Vanished::open);
   CHECK(with_device({{}, 9}) == Vanished::open);
   CHECK(with_device({0, {}}, "", session::CutShort::time_limit) == Vanished::open);
@@ -351,7 +350,7 @@ TEST_CASE("a rerun that the recorder could not watch says nothing") {
   CHECK(analysis.failures[0].because == first_failure(runs.session.processes[0])->because);
 }
 
-TEST_CASE("a rerun that failed and whose recording is lost says nothing, and that is noted") {
+TEST_CASE("a failed rerun whose recording is lost says nothing, which is noted") {
   Runs runs(run_of_bad(2, 3));
   runs.add(passed(0, 0));
   runs.session.manifest.passes.back().failed_after = 0.3;
@@ -365,7 +364,7 @@ TEST_CASE("a rerun that failed and whose recording is lost says nothing, and tha
   }
 }
 
-TEST_CASE("of several processes each has its own failure confirmed") {
+TEST_CASE("each of several processes has its own failure confirmed") {
   Runs runs(run_of_bad(2, 3));
   runs.session.processes.push_back(run_of_bad(5, 6));
   runs.add(waited_for(run_of_bad(2, 3), 2));
@@ -375,7 +374,7 @@ TEST_CASE("of several processes each has its own failure confirmed") {
     CHECK(analysis.failures[1].grade == Grade::bracketed);
     CHECK(analysis.failures[1].again == nullptr);
   }
-  SUBCASE("it did") {
+  SUBCASE("the second one failed again") {
     runs.session.reruns[0].push_back(waited_for(run_of_bad(6, 7), 6));
     const Analysis analysis = runs.look();
     CHECK(says(analysis.failures[0], "call 3 of this line ran alone on the GPU and failed"));
@@ -391,7 +390,7 @@ TEST_CASE("of several processes each has its own failure confirmed") {
   }
 }
 
-TEST_CASE("what a rerun ruled out and another one proved had been suspected") {
+TEST_CASE("a candidate that one rerun ruled out and another one proved had been suspected") {
   Runs runs(run_of_two("good", "bad"));
   runs.add(waited_for(run_of_bad(0, 1), 0));
   runs.add(waited_for(run_of_bad(0, 1, "good"), 0));
@@ -413,7 +412,7 @@ TEST_CASE("without native stacks the calls before the hook are those of the same
   CHECK_FALSE(failure.call_not_known);
 }
 
-TEST_CASE("a rerun of another text neither proves nor refutes what the first run saw") {
+TEST_CASE("a rerun of a different source text neither proves nor refutes what the first run saw") {
   auto first = run_of_bad(2, 3);
   first.record.codes.emplace_back().file = "train.py";
   first.record.python_stacks.push_back({{{1, 0x40}}, false});
@@ -435,7 +434,7 @@ TEST_CASE("a rerun of another text neither proves nor refutes what the first run
   }
 }
 
-TEST_CASE("what a rerun proved leads where the first run's recording is damaged") {
+TEST_CASE("the result of a rerun leads if the first run's recording is damaged") {
   Runs runs(run_of_bad(2, 3));
   runs.session.processes[0].record.operations.clear();
   runs.session.processes[0].record.damaged = 7;
@@ -447,7 +446,7 @@ TEST_CASE("what a rerun proved leads where the first run's recording is damaged"
   CHECK(analysis.failures[1].damaged);
 }
 
-TEST_CASE("a rerun in which waiting was given up says nothing of a race") {
+TEST_CASE("a rerun that gave up waiting says nothing of a race") {
   Runs runs(run_of_bad(2, 3));
   auto again = passed(1);
   again.record.notes.push_back({"wait-given-up", "an operation did not finish"});
@@ -461,7 +460,7 @@ TEST_CASE("a rerun in which waiting was given up says nothing of a race") {
   CHECK(analysis.notes[0].code == analyse::NoteCode::wait_given_up);
 }
 
-TEST_CASE("a rerun that failed where waiting was given up did not fail elsewhere") {
+TEST_CASE("a rerun that failed after it gave up waiting did not fail elsewhere") {
   Runs runs(run_of_bad(2, 3));
   session::Process again = run_of_two("another", "bad");
   again.record.notes.push_back({"wait-given-up", "an operation did not finish"});
@@ -472,7 +471,7 @@ TEST_CASE("a rerun that failed where waiting was given up did not fail elsewhere
   CHECK(analysis.notes[0].text == "rerun 1: an operation did not finish");
 }
 
-TEST_CASE("how often it failed is counted over the runs that came to an end") {
+TEST_CASE("the number of failures is counted over the completed runs") {
   Runs runs(run_of_bad(2, 3));
   for (int i = 0; i < 2; ++i) runs.add(passed(5));
   runs.add(passed(0), session::CutShort::time_limit);
@@ -521,7 +520,7 @@ TEST_CASE("the window of calls begins shortly before the candidates' calls") {
   CHECK(rerun_window(Runs(run_of_bad(2, 3)).look(), Reach::calls).text.ends_with("@1"));
 }
 
-TEST_CASE("a Python program's window has its sites without their native stacks too") {
+TEST_CASE("a Python program's window includes its sites without their native stacks") {
   Runs runs(run_in_python(40, 41, 100));
   const std::string text = rerun_window(runs.look(), Reach::calls).text;
   CHECK(std::count(text.begin(), text.end(), ',') == 1);
@@ -532,7 +531,7 @@ TEST_CASE("a Python program's window has its sites without their native stacks t
   CHECK(rerun_window(native.look(), Reach::calls).text.ends_with("@33"));
 }
 
-TEST_CASE("of a backward kernel the hook looks from the forward pass on: a call of backward() earlier") {
+TEST_CASE("for a backward kernel, the hook starts one backward() call earlier, at the forward pass") {
   session::Process process = run_of_bad(40, 41);
   for (std::size_t i = 0; i < process.record.operations.size(); ++i) {
     process.record.operations[i].origin.node_thread = 1;
@@ -543,7 +542,7 @@ TEST_CASE("of a backward kernel the hook looks from the forward pass on: a call 
   CHECK(rerun_window(Runs(process).look(), Reach::calls).text.ends_with("@33"));
 }
 
-TEST_CASE("the window of sites takes all calls of lines and kernels, and those that reruns saw") {
+TEST_CASE("the window of sites contains all calls of lines and kernels, and those that reruns saw") {
   Runs runs(run_of_bad(40, 41));
   const std::string calls = rerun_window(runs.look(), Reach::calls).text;
   const std::string sites = rerun_window(runs.look(), Reach::sites).text;
@@ -554,14 +553,14 @@ TEST_CASE("the window of sites takes all calls of lines and kernels, and those t
   CHECK(std::count(more.begin(), more.end(), ',') == 3);
 }
 
-TEST_CASE("everything is everything, and without an asynchronous failure there is nothing to wait for") {
+TEST_CASE("the whole window has every operation, and without an asynchronous failure it is empty") {
   Runs runs(passed(0));
   CHECK(rerun_window(runs.look(), Reach::everything).text == "all");
   CHECK(rerun_window(runs.look(), Reach::calls).text.empty());
   CHECK(rerun_window(runs.look(), Reach::sites).text.empty());
 }
 
-TEST_CASE("chosen sites") {
+TEST_CASE("the window of chosen sites") {
   const session::Session session = Runs(run_of_two("good", "bad")).session;
   const auto named = [](const std::string& name) {
     return [name](const session::Process& process, const session::Site& site) {

@@ -11,7 +11,7 @@ using Outcome = Rerun::Outcome;
 
 namespace {
 
-// A Python program that launches through functions of a library, each on a stream of its own.
+// A Python program that launches through functions of a library, each on a separate stream.
 class Program : public PictureBuilder {
  public:
   struct Call {
@@ -57,7 +57,7 @@ std::string lead_kernel(const Failure& failure) {
   return record.functions[record.sites[failure.candidates.front().operation->site - 1].function - 1];
 }
 
-// Whether what this rerun proved is taken for the first run's only candidate.
+// Whether the rerun's proof is accepted for the first run's only candidate.
 bool is_taken(const session::Process& first, const session::Process& rerun) {
   const session::Session session = session_of(first, rerun);
   const Analysis analysis = analyse::analyse(session);
@@ -71,7 +71,7 @@ const session::Process kLoaded = Program().call({"loaded"}).proven();
 
 }  // namespace
 
-TEST_CASE("a line is proven where the library goes another way from it in the rerun") {
+TEST_CASE("a line is proven even if the library takes another path from it in the rerun") {
   const session::Session session =
       session_of(Program().call({"other", "good", "/p/train.py", 0x20}).call({"compiled"}).process, kLoaded);
   const Analysis analysis = analyse::analyse(session);
@@ -89,7 +89,7 @@ TEST_CASE("a line is proven where the library goes another way from it in the re
   CHECK(failure.again == &session.reruns[0][0].record.operations[0]);
 }
 
-TEST_CASE("of several calls of libraries on the proven line all stay that launch this kernel") {
+TEST_CASE("of several library calls on the proven line, all that launch this kernel stay") {
   const session::Session session =
       session_of(Program().call({"compiled"}).call({"checked"}).call({"other", "good"}).process, kLoaded);
   const Failure failure = analyse::analyse(session).failures.at(0);
@@ -98,7 +98,7 @@ TEST_CASE("of several calls of libraries on the proven line all stay that launch
   CHECK(failure.call_not_known);
 }
 
-TEST_CASE("the same lines of the program are no more than another kernel, line or way in leaves of them") {
+TEST_CASE("the same lines of the program do not count with another kernel, line or entry") {
   const auto first = Program().call({"compiled"}).process;
   CHECK(is_taken(first, kLoaded));
   CHECK_FALSE(is_taken(first, Program().call({"loaded", "other"}).proven()));
@@ -112,7 +112,7 @@ TEST_CASE("the same lines of the program are no more than another kernel, line o
   CHECK_FALSE(is_taken(first, cut));
 }
 
-TEST_CASE("where no line is the program's own nothing is taken for the same") {
+TEST_CASE("without a line of the program's own nothing counts as the same") {
   for (const char* file : {"/v/lib/python3.12/site-packages/tool.py", "/usr/lib/python3.12/runpy.py", "<string>",
                            "/tmp/torchinductor_u/ab/cab.py", "/tmp/nn.conv_q9dx4sbc.py"}) {
     INFO(file);
@@ -121,7 +121,7 @@ TEST_CASE("where no line is the program's own nothing is taken for the same") {
   }
 }
 
-TEST_CASE("native code of the program's own is part of the way") {
+TEST_CASE("the program's own native code is part of the path") {
   const auto through = [](session::Process process, const char* module, std::uint64_t address) {
     process.record.modules.emplace_back().path = module;
     process.record.native_stacks.push_back({{{1, address}}, false});
@@ -136,14 +136,14 @@ TEST_CASE("native code of the program's own is part of the way") {
   CHECK_FALSE(is_taken(through(first, own, 0x40), kLoaded));
 }
 
-TEST_CASE("what the other run has as it is, and was not the one there, is not the one by its line") {
+TEST_CASE("an exact match that was not the failing one is not replaced by a match of lines") {
   const auto first = Program().call({"forward"}).process;
   CHECK_FALSE(is_taken(first, Program().call({"forward", "bad", "/p/train.py", 0x40, true}).call({"loaded"}).proven()));
   const auto both = Program().call({"loaded", "bad", "/p/train.py", 0x40, true}).call({"forward"}).process;
   CHECK_FALSE(is_taken(both, kLoaded));
 }
 
-TEST_CASE("another way to the same line casts no doubt on it") {
+TEST_CASE("another path to the same line casts no doubt on it") {
   const auto rerun = [](const char* file) {
     return Program().call({"loaded", "bad", file}).call({"other", "good"}).process;
   };

@@ -31,7 +31,7 @@ struct Replays {
     record.stale_pointers.push_back({2, 0, 1, 8, 0x1010, 7});
   }
   std::optional<Failure> found() const { return stale_replay(picture.process); }
-  // One that the whole launch is blamed for, or these of its nodes.
+  // A failure that blames the whole launch, or these nodes of it.
   Failure failed(std::size_t launch, const std::vector<std::uint32_t>& nodes = {}) {
     Failure failure;
     failure.code = 700;
@@ -53,7 +53,7 @@ struct Replays {
 
 }  // namespace
 
-TEST_CASE("a graph that points to memory freed before its launch is suspected, where nothing failed") {
+TEST_CASE("a graph that points to memory freed before its launch is suspected if nothing failed") {
   Replays replays(15);
   const auto failure = replays.found();
   REQUIRE(failure);
@@ -69,7 +69,7 @@ TEST_CASE("a graph that points to memory freed before its launch is suspected, w
       "the node uses it was not seen");
 }
 
-TEST_CASE("memory that has been handed out again is said to be") {
+TEST_CASE("memory that has been handed out again is reported as such") {
   Replays replays(15);
   auto again = replays.picture.process.record.allocations[0];
   again.serial = 8, again.made = 18, again.freed = 0;
@@ -77,7 +77,7 @@ TEST_CASE("memory that has been handed out again is said to be") {
   CHECK(replays.found()->because.text().find("this launch, and handed out again since;") != std::string::npos);
 }
 
-TEST_CASE("what does not fit together is no finding") {
+TEST_CASE("inconsistent records are not a finding") {
   CHECK(!Replays(25).found());  // freed after the launch
   CHECK(!Replays(0).found());
   CHECK(!Replays(15, 700).found());  // it failed
@@ -96,7 +96,7 @@ TEST_CASE("what does not fit together is no finding") {
   CHECK(strange.found()->candidates[0].node == nullptr);
 }
 
-TEST_CASE("a failed launch is put down to the node that points amiss, and no more is claimed than that") {
+TEST_CASE("a failed launch is blamed on the node with the stale pointer, and only as inferred") {
   Replays replays(15, 700);
   const Failure failure = replays.failed(1);
   CHECK(failure.kind == Kind::graph_stale_pointer);
@@ -111,7 +111,7 @@ TEST_CASE("a failed launch is put down to the node that points amiss, and no mor
   CHECK(one_of_two.candidates[1].node_index == 1);
 }
 
-TEST_CASE("another graph's launch, or one before, is left as it is") {
+TEST_CASE("another graph's launch, or an earlier one, is left unchanged") {
   Replays replays(15, 700);
   CHECK(replays.failed(0).kind == Kind::async_error);
   replays.picture.process.record.operations[1].argument = 0xe1;
@@ -119,7 +119,7 @@ TEST_CASE("another graph's launch, or one before, is left as it is") {
   CHECK(replays.failed(2).kind == Kind::async_error);
 }
 
-TEST_CASE("memory that is all somebody's again does not make a launch fail") {
+TEST_CASE("memory that is completely live again does not make a launch fail") {
   Replays replays(15, 700);
   session::ProcessRecord& record = replays.picture.process.record;
   auto again = record.allocations[0];
@@ -131,7 +131,7 @@ TEST_CASE("memory that is all somebody's again does not make a launch fail") {
   CHECK(replays.failed(1).kind == Kind::graph_stale_pointer);
 }
 
-TEST_CASE("a pointer with which an earlier launch did finish is told, and not blamed") {
+TEST_CASE("a pointer with which an earlier launch did finish is reported, and not blamed") {
   Replays replays(15, 700);
   replays.picture.issue(0, op::Kind::graph, op::kMarked, 0xe0).graph = 1;
   const Failure failure = replays.failed(2);
@@ -141,14 +141,14 @@ TEST_CASE("a pointer with which an earlier launch did finish is told, and not bl
         "launch, which did finish");
 }
 
-TEST_CASE("what a node points to is not known once it was given other parameters") {
+TEST_CASE("a node's pointers are unknown once it received other parameters") {
   Replays replays(15, 700);
   replays.picture.issue(0, op::Kind::graph, op::kMarked, 0xe0).graph = 1;
   replays.picture.process.record.operations[2].graph_flags = op::kGraphRepointed;
   CHECK(replays.failed(2).because == "markers");
 }
 
-TEST_CASE("among other operations the launch that leads is put down to its node, and the others stay") {
+TEST_CASE("among other operations the leading launch is blamed on its node, and the others stay") {
   Replays replays(15, 700);
   replays.picture.issue(0);
   session::ProcessRecord& record = replays.picture.process.record;
@@ -158,11 +158,11 @@ TEST_CASE("among other operations the launch that leads is put down to its node,
   failure.grade = Grade::inferred;
   failure.because = "markers";
   failure.candidates = {{&record.operations[1], "first", 4}, {&record.operations[2], "second", 5}};
-  SUBCASE("also where all nodes are of one line") {
+  SUBCASE("also if all nodes are of one line") {
     failure.candidates[0].node = &record.graphs[0].nodes[0];
     failure.kind = Kind::graph_node;
   }
-  SUBCASE("and the launch is known again where better evidence comes") {
+  SUBCASE("and the launch returns if there is better evidence") {
     blame_stale_pointer(failure);
     forget_stale_pointer(failure);
     CHECK((failure.kind == Kind::async_error && failure.stale == nullptr));
@@ -176,7 +176,7 @@ TEST_CASE("among other operations the launch that leads is put down to its node,
   CHECK((failure.candidates[1].operation == &record.operations[2] && failure.candidates[1].because == "second"));
 }
 
-TEST_CASE("a launch that does not lead is left as it is, and so is a line that a rerun named") {
+TEST_CASE("a launch that does not lead is left unchanged, and so is a line that a rerun named") {
   Replays replays(15, 700);
   session::ProcessRecord& record = replays.picture.process.record;
   Failure failure;
@@ -202,7 +202,7 @@ TEST_CASE("of several pointers a parameter counts before a word of a structure, 
   CHECK(replays.failed(1).candidates[0].node_index == 2);
 }
 
-TEST_CASE("a word of a structure is no finding where nothing failed") {
+TEST_CASE("a word of a structure is not a finding if nothing failed") {
   Replays replays(15);
   replays.picture.process.record.operations[1].replay = 2;
   replays.picture.process.record.stale_pointers[0].in_structure = true;

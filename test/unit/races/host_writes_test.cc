@@ -222,7 +222,7 @@ TEST_CASE("a graph with a host function, or an unknown graph, explains a change"
   }
 }
 
-TEST_CASE("nothing is concluded across a gap") {
+TEST_CASE("no host write is concluded across a gap") {
   Process p;
   p.watched_copy();
   p.feed.lost(1, p.ticks + 1);

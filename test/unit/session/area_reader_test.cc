@@ -23,7 +23,7 @@ std::vector<std::uint64_t> serials(const session::ProcessRecord& record) {
 
 }  // namespace
 
-TEST_CASE("what is no area is refused with a reason") {
+TEST_CASE("bytes that are not an area are refused with a reason") {
   AreaBuilder area;
   CHECK(session::read_area(area.bytes().first(8191)).error == "it is too short to be a recording");
   wire::store(area.data(), wire::area::kVersion, 9u);
@@ -32,7 +32,7 @@ TEST_CASE("what is no area is refused with a reason") {
   CHECK(session::read_area(area.bytes()).error == "it is not a cudadiag recording");
 }
 
-TEST_CASE("a ring that came round gives its records by time") {
+TEST_CASE("a ring that wrapped around gives its records sorted by time") {
   AreaBuilder area;
   area.live_thread(0, 11, 6);
   area.live_thread(1, 12, 1);
@@ -45,7 +45,7 @@ TEST_CASE("a ring that came round gives its records by time") {
   CHECK(record.damaged == 0);
 }
 
-TEST_CASE("records of which the ring keeps the low half of the number") {
+TEST_CASE("records of which the ring keeps only the low half of the serial") {
   AreaBuilder area;
   constexpr std::uint64_t kTurn = std::uint64_t{1} << 32;
   area.live_thread(0, 11, kTurn + 2);
@@ -56,7 +56,7 @@ TEST_CASE("records of which the ring keeps the low half of the number") {
   CHECK(record.damaged == 0);
 }
 
-TEST_CASE("a record that is being written is left out, one in the wrong place is damage") {
+TEST_CASE("a record being written is left out, and one in the wrong place is damage") {
   AreaBuilder area;
   area.live_thread(0, 11, 3);
   area.live_stream(0);
@@ -82,7 +82,7 @@ TEST_CASE("held records join those of the rings without duplicates") {
   CHECK(record.operations[1].result == 700);
 }
 
-TEST_CASE("a stream shows its marker, or the frozen one after a freeze") {
+TEST_CASE("a stream has its marker, or the frozen one after a freeze") {
   AreaBuilder area;
   area.live_stream(0);
   wire::store(area.stream(0), wire::stream::kHostCompleted, 1);
@@ -96,7 +96,7 @@ TEST_CASE("a stream shows its marker, or the frozen one after a freeze") {
   CHECK(record.streams[0].completed() == 3);
 }
 
-TEST_CASE("an ordinal without a record is no operation yet while its thread is inside the call") {
+TEST_CASE("an ordinal without a record is not an operation yet while its thread is inside the call") {
   AreaBuilder area;
   area.live_thread(0, 11, 2);
   area.live_stream(0);
@@ -125,7 +125,7 @@ TEST_CASE("an ordinal without a record is no operation yet while its thread is i
   CHECK(issued(3, 2) == 2);
 }
 
-TEST_CASE("an ordinal without a record between others is no operation yet, either") {
+TEST_CASE("an ordinal without a record between others is not an operation yet, either") {
   AreaBuilder area;
   area.live_thread(0, 11, 2);
   area.live_thread(1, 12, 0);
@@ -150,7 +150,7 @@ TEST_CASE("an ordinal without a record between others is no operation yet, eithe
   CHECK(met.given_between(0, 1) == 1);
   CHECK(met.given_between(2, 3) == 1);
   CHECK(met.given_between(3, 3) == 0);
-  // One that was issued with nobody else inside a call, and a marker, have everything before them.
+  // An operation that began with no other thread in a call, or a marker, proves that everything before it was queued.
   std::byte* newest = area.ring(0, 1);
   wire::store(newest, wire::operation::kFlags, std::uint8_t{wire::operation::kReturned});
   CHECK(stream(1).not_given.empty());
@@ -160,12 +160,12 @@ TEST_CASE("an ordinal without a record between others is no operation yet, eithe
   CHECK(stream(1).not_given.empty());
   wire::store(area.stream(0), wire::stream::kMarkerIssued, 1u);
   CHECK(stream(1).not_given.size() == 1);
-  // Behind what is known to have finished.
+  // Everything here is known to have finished.
   wire::store(area.marker(0), wire::marker::kCompleted, 2u);
   CHECK(stream(1).not_given.empty());
 }
 
-TEST_CASE("interned things refer to each other by their ids") {
+TEST_CASE("interned entries refer to each other by their ids") {
   AreaBuilder area;
   using wire::intern::Tag;
   const auto file = area.string("train.py");
@@ -202,7 +202,7 @@ TEST_CASE("interned things refer to each other by their ids") {
   CHECK(record.properties.at("cwd") == "/home");
 }
 
-TEST_CASE("ids that refer to nothing become none and are counted") {
+TEST_CASE("ids that refer to nothing become 0 and are counted") {
   AreaBuilder area;
   area.entry(wire::intern::Tag::site, 0, {5, 6, 7, 1});
   const auto record = read(area);
@@ -212,14 +212,14 @@ TEST_CASE("ids that refer to nothing become none and are counted") {
   CHECK(record.damaged == 3);
 }
 
-TEST_CASE("a graph is put together from its pieces") {
+TEST_CASE("a graph is assembled from its pieces") {
   AreaBuilder area;
   using wire::intern::Tag;
   area.entry(Tag::function, 0, {area.string("scale"), 0});
   area.entry(Tag::site, 0, {0, 0, 1, 1});
   area.entry(Tag::graph, 0, {1, 3, 1, 0});
   area.entry(Tag::graph, 0, {0, 0, 0, 0});
-  // A kernel of grid 5,6,7 and block 8,9,10 with 11 bytes; the node that holds a child graph; a memset in that.
+  // A kernel of grid 5,6,7 and block 8,9,10 with 11 bytes; the node that contains the child graph; a memset in that.
   area.entry(Tag::graph_nodes, 2, {1, 0, 1, 1, 5, 6 | 7 << 16, 8 | 9 << 16, 10, 11, 0, 1, 0, 0, 0, 0, 4 << 16, 0, 0});
   area.entry(Tag::graph_nodes, 1, {1, 2, 0, 0, 0, 0, 0, 2 << 16, 0, 2});
   area.entry(Tag::graph_edges, 1, {1, 0, 0, 1});
@@ -242,7 +242,7 @@ TEST_CASE("a graph is put together from its pieces") {
 
 namespace {
 
-// Graph 1 has three nodes, graph 2 is what became of it; the second of two launches is of that.
+// Graph 1 has three nodes, and graph 2 is its changed state, which the second of two launches uses.
 AreaBuilder changed_graph(const std::vector<std::uint32_t>& graph, const std::vector<std::uint32_t>& changes) {
   using wire::intern::Tag;
   AreaBuilder area;
@@ -263,7 +263,7 @@ AreaBuilder changed_graph(const std::vector<std::uint32_t>& graph, const std::ve
 
 }  // namespace
 
-TEST_CASE("a launch of a changed graph has the nodes of what it was, and the calls that changed them") {
+TEST_CASE("a launch of a changed graph has the nodes of the original, and the calls that changed them") {
   AreaBuilder area = changed_graph({1, 2, 0, 1}, {2, 0, 1, 2, 2, 3});
   const auto record = read(area);
   CHECK(record.damaged == 0);
@@ -280,12 +280,12 @@ TEST_CASE("a launch of a changed graph has the nodes of what it was, and the cal
   CHECK(session::may_record_events(record, 2) == session::may_record_events(record, 1));
 }
 
-TEST_CASE("changes that are missing or make no sense are not told as all of them") {
+TEST_CASE("missing or invalid changes do not count as all of them") {
   std::uint64_t damaged = 1;
   std::vector<std::uint32_t> graph = {1, 2, 0, 1}, changes = {2, 0, 1, 2, 2, 3};
   SUBCASE("the end is missing") { changes.resize(4), damaged = 0; }
-  SUBCASE("of a node that there is not") { changes[4] = 3; }
-  SUBCASE("at a site that there is not") { changes[5] = 4, damaged = 2; }
+  SUBCASE("of a node that does not exist") { changes[4] = 3; }
+  SUBCASE("at a site that does not exist") { changes[5] = 4, damaged = 2; }
   SUBCASE("one node twice") { changes[4] = 1; }
   AreaBuilder area = changed_graph(graph, changes);
   const auto record = read(area);
@@ -296,7 +296,7 @@ TEST_CASE("changes that are missing or make no sense are not told as all of them
   CHECK(session::changed_at(record, record.operations[1], 1) == 2);
 }
 
-TEST_CASE("a graph that nothing described is no changed one") {
+TEST_CASE("a graph whose original was not described is not a changed one") {
   for (const std::uint32_t before : {2u, 3u}) {  // itself, a later one
     AreaBuilder area = changed_graph({1, 2, 0, before}, {2, 0, 1, 2, 2, 3});
     const auto record = read(area);
@@ -314,8 +314,8 @@ TEST_CASE("pieces of graphs that do not fit are left out and counted") {
   area.entry(Tag::graph_nodes, 1, {1, 1, 0, 0, 0, 0, 0, 0, 0, 0});  // not the next one
   area.entry(Tag::graph_nodes, 1, {9, 0, 0, 0, 0, 0, 0, 0, 0, 0});  // of no graph
   area.entry(Tag::graph_nodes, 1, {1, 0, 0, 0, 0, 0, 0, 0, 0, 1});  // inside itself
-  area.entry(Tag::graph_edges, 1, {1, 0, 0, 7});                    // to a node that is not there
-  area.entry(Tag::graph_edges, 9, {1, 0, 0, 0});                    // more than it holds
+  area.entry(Tag::graph_edges, 1, {1, 0, 0, 7});                    // to a node that does not exist
+  area.entry(Tag::graph_edges, 9, {1, 0, 0, 0});                    // more than it contains
   const auto record = read(area);
   CHECK(record.damaged == 5);
   REQUIRE(record.graphs.size() == 1);
@@ -324,7 +324,7 @@ TEST_CASE("pieces of graphs that do not fit are left out and counted") {
   CHECK(record.graphs[0].edges.empty());
 }
 
-TEST_CASE("errors come by serial and the freeze finds its own") {
+TEST_CASE("errors are sorted by serial, and the freeze finds its own") {
   AreaBuilder area;
   for (const std::uint32_t slot : {0u, 2u}) {
     wire::store(area.error(slot), wire::error::kDomain, 1);
@@ -342,7 +342,7 @@ TEST_CASE("errors come by serial and the freeze finds its own") {
   CHECK(record.errors[record.frozen_error - 1].call == "cuMemcpyDtoH");
 }
 
-TEST_CASE("a process that ended between the record of a sticky error and the freeze has failed at that call") {
+TEST_CASE("a process that ended between recording a sticky error and the freeze failed at that call") {
   namespace e = wire::error;
   AreaBuilder area;
   area.state(wire::area::State::recording);
@@ -361,7 +361,7 @@ TEST_CASE("a process that ended between the record of a sticky error and the fre
   CHECK(record.frozen_ticks == 77);
 }
 
-TEST_CASE("an error names the capture that it is about, and its site only if there is one") {
+TEST_CASE("an error has the capture that it is about, and its site only if there is one") {
   namespace e = wire::error;
   AreaBuilder area;
   area.entry(wire::intern::Tag::site, 0, {0, 0, 0, 0});
@@ -395,7 +395,7 @@ TEST_CASE("seconds follow the clock's two readings") {
   CHECK(read(area).seconds(3000) == doctest::Approx(1.0));
 }
 
-TEST_CASE("an allocation and its end are read; one that makes no sense is damage") {
+TEST_CASE("an allocation and its end are read, and an invalid one is damage") {
   namespace w = wire::allocation;
   AreaBuilder area;
   area.entry(wire::intern::Tag::site, 0, {0, 0, 0, 10});
@@ -403,11 +403,11 @@ TEST_CASE("an allocation and its end are read; one that makes no sense is damage
   wire::store(first, w::kMade, 100);
   wire::store(first, w::kFreed, 200);
   wire::store(first, w::kSite, 1);
-  wire::store(first, w::kFreedSite, 2);  // there is none
+  wire::store(first, w::kFreedSite, 2);  // this site does not exist
   wire::store(first, w::kFlags, w::kWithContext);
   wire::store(first, w::kContext, 0);
   wire::store(first, w::kStream, 1);
-  wire::store(first, w::kFreedStream, 7);  // there is none
+  wire::store(first, w::kFreedStream, 7);  // this stream does not exist
   wire::store(area.allocation(1, 0x1000, 1), w::kKind, 99);
   area.allocation(2, ~std::uint64_t{0}, 2);
   wire::store(area.data(), wire::area::kDroppedAllocations, 3);
@@ -424,7 +424,7 @@ TEST_CASE("an allocation and its end are read; one that makes no sense is damage
   CHECK(record.damaged == 2);
 }
 
-TEST_CASE("more entries claimed than there are is damage, and those that are there are read") {
+TEST_CASE("a table that claims more entries than exist is damage, and the existing ones are read") {
   AreaBuilder area;
   for (std::size_t i = 0; i < 4; ++i) area.allocation(i, 4096 * (i + 1), 16);
   wire::store(area.data(), wire::area::kAllocationsUsed, 5);
@@ -433,7 +433,7 @@ TEST_CASE("more entries claimed than there are is damage, and those that are the
   CHECK(record.damaged == 1);
 }
 
-TEST_CASE("the parameters of a launch are read, each filled up to eight bytes") {
+TEST_CASE("the parameters of a launch are read, each padded to eight bytes") {
   AreaBuilder area;
   using namespace std::string_literals;
   area.entry(wire::intern::Tag::arguments, 2, {7, 0, 1, wire::intern::kCut, 0, 4, 8, 8},
@@ -449,10 +449,10 @@ TEST_CASE("the parameters of a launch are read, each filled up to eight bytes") 
   CHECK(record.damaged == 1);
 }
 
-TEST_CASE("a launch of a graph with a pointer into freed memory is read") {
+TEST_CASE("a launch of a graph with a pointer to freed memory is read") {
   AreaBuilder area;
   area.entry(wire::intern::Tag::stale_pointer, 0, {7, 0, 1, 2, 0x1010, 5, 4, 0, 16, wire::intern::kInStructure});
-  area.entry(wire::intern::Tag::stale_pointer, 0, {7, 0, 1, 2, 0x1010, 5, 4, 0});  // cut off
+  area.entry(wire::intern::Tag::stale_pointer, 0, {7, 0, 1, 2, 0x1010, 5, 4, 0});  // truncated
   const auto record = read(area);
   REQUIRE(record.stale_pointers.size() == 1);
   const session::StalePointer& stale = record.stale_pointers[0];
@@ -462,7 +462,7 @@ TEST_CASE("a launch of a graph with a pointer into freed memory is read") {
   CHECK(record.damaged == 1);
 }
 
-TEST_CASE("a copy tells its addresses, a call that found no memory what there was") {
+TEST_CASE("a copy has its addresses, and a call that found no memory has the free memory") {
   AreaBuilder area;
   area.live_thread(0, 11, 1);
   area.live_stream(0);
@@ -484,7 +484,7 @@ TEST_CASE("a copy tells its addresses, a call that found no memory what there wa
   CHECK((record.errors[0].device_free == 5 && record.errors[0].device_total == 6));
 }
 
-TEST_CASE("what autograd said at a launch is read, a node's type only if there is one") {
+TEST_CASE("autograd's state at a launch is read, and a node's type only if there is one") {
   AreaBuilder area;
   area.live_thread(0, 4711, 2);
   area.entry(wire::intern::Tag::node_type, 0, {area.string("6Gather"), 0});
@@ -511,7 +511,7 @@ TEST_CASE("what autograd said at a launch is read, a node's type only if there i
 
 namespace {
 
-// Thread 0 inside a call that began at tick 50 and waits for stream 1.
+// Thread 0 is inside a call that began at tick 50 and waits for stream 1.
 void block_thread(AreaBuilder& area) {
   namespace t = wire::thread;
   area.live_thread(0, 11, 0);
@@ -527,7 +527,7 @@ void block_thread(AreaBuilder& area) {
 
 }  // namespace
 
-TEST_CASE("the call that a thread is kept in is read with what it waits for") {
+TEST_CASE("the call that blocks a thread is read with what it waits for") {
   AreaBuilder area;
   block_thread(area);
   const auto blocked = read(area).threads[0].blocked;
@@ -538,7 +538,7 @@ TEST_CASE("the call that a thread is kept in is read with what it waits for") {
   CHECK(blocked.outer == "");
 }
 
-TEST_CASE("a call that names what there is not is damage or waits for nobody") {
+TEST_CASE("a call that names something that does not exist is damage or waits for nobody") {
   AreaBuilder area;
   block_thread(area);
   wire::store(area.thread(0), wire::thread::kCallStream, 99u);
@@ -551,7 +551,7 @@ TEST_CASE("a call that names what there is not is damage or waits for nobody") {
   CHECK(read(area).threads[0].blocked.site == 0);
 }
 
-TEST_CASE("the reader's clock stands in for that of a process which has not ended") {
+TEST_CASE("the reader's clock replaces the last reading of a process that has not ended") {
   AreaBuilder area;
   wire::store(area.data(), wire::area::kClockTicks, 1000);
   wire::store(area.data(), wire::area::kClockNanoseconds, 5'000'000'000);

@@ -40,12 +40,12 @@ std::byte* make_call(AreaBuilder& area, std::uint64_t number, std::size_t places
 
 }  // namespace
 
-TEST_CASE("communicators, their messages and calls are read as they were written") {
+TEST_CASE("communicators, their messages and calls are read as written") {
   AreaBuilder area;
   make_group(area, 0, 0xabc, 2);
   wire::store(area.peer(1), wire::peer::kKey, wire::peer::key_of(0, 3, true));
   wire::store(area.peer(1), wire::peer::kCalls, 9u);
-  // Four places: the first of five calls is overwritten.
+  // There are four places, so the first of five calls is overwritten.
   for (std::uint64_t number = 1; number <= 5; ++number) make_call(area, number, 4);
   const auto contents = session::read_area(area.bytes());
   const session::ProcessRecord& record = contents.record;
@@ -65,7 +65,7 @@ TEST_CASE("communicators, their messages and calls are read as they were written
   CHECK(record.collectives.back().peer == -1);
 }
 
-TEST_CASE("a call that is being written is left out, and what makes no sense is counted") {
+TEST_CASE("a call being written is left out, and invalid ones are counted") {
   AreaBuilder area;
   make_group(area, 0, 1, 0);
   wire::store(make_call(area, 1, 4), w::kNumber, std::uint64_t{0});
@@ -77,7 +77,7 @@ TEST_CASE("a call that is being written is left out, and what makes no sense is 
   CHECK(contents.record.damaged == 3);
 }
 
-TEST_CASE("a rank outside of its group is no group") {
+TEST_CASE("a rank outside its group makes the group invalid") {
   AreaBuilder area;
   make_group(area, 0, 1, 4);
   const auto contents = session::read_area(area.bytes());

@@ -26,7 +26,7 @@ const std::string kGood = R"(7 900 {"kind":"operator","operator":"aten::embeddin
 
 }  // namespace
 
-TEST_CASE("a delivery is read whole") {
+TEST_CASE("a delivery is read completely") {
   const auto deliveries = read(kGood);
   REQUIRE(deliveries.size() == 1);
   CHECK(deliveries[0].tid == 7);
@@ -53,7 +53,7 @@ TEST_CASE("a delivery is read whole") {
   CHECK(p.nan == 2u);
 }
 
-TEST_CASE("what makes no sense is left out, and the rest is read") {
+TEST_CASE("invalid deliveries are left out, and the rest is read") {
   for (const char* line : {"", "{}", "7 {}", "x 1 {}", "7 1 []", "7 1 {\"arguments\":{}}", "7 1 {\"arguments\":[",
                            "-1 1 {\"arguments\":[]}", "7 99999999999999999999 {\"arguments\":[]}", "\xff\xfe"}) {
     CAPTURE(line);
@@ -70,7 +70,7 @@ TEST_CASE("what makes no sense is left out, and the rest is read") {
   CHECK(!odd[0].values[0].bound);
 }
 
-TEST_CASE("a forward line is read with the stacks of its node and of those behind it") {
+TEST_CASE("a forward line is read with the stacks of its node and of outer nodes") {
   const auto deliveries = read(
       R"(7 900 {"kind":"forward","node":"GatherBackward0","number":12,"stacks":[[["a.py",3,"f"],["b.py",4,"g"]],[]]})"
       "\n"
@@ -92,7 +92,7 @@ TEST_CASE("a forward line is read with the stacks of its node and of those behin
   CHECK(deliveries[1].stacks[0][0].line == 0);
 }
 
-TEST_CASE("where a thread was started is read with what is behind it") {
+TEST_CASE("the start of a thread is read with the starts that led to it") {
   const auto deliveries = read(
       R"(7 900 {"kind":"started","file":"lib.py","line":5,"pool":true,"stacks":[[["a.py",3,"f"]],[["b.py",4,"g"]]]})"
       "\n"
@@ -115,7 +115,7 @@ TEST_CASE("where a thread was started is read with what is behind it") {
   CHECK(deliveries[1].stacks[0][0].line == 0);
 }
 
-TEST_CASE("what the allocator held is read, and what makes no sense of it is left out") {
+TEST_CASE("the allocator's holders are read, and invalid ones are left out") {
   const auto deliveries = read(
       R"(7 1 {"kind":"memory","asked":7,"reserved":9,"allocated":8,"largest_free":-1,"holders":[{"bytes":5,"count":2,)"
       R"("frames":[["a.py",3,"f"]]},{"bytes":1},3],"exceptions":[{"type":"E","file":"b.py","line":4,"bytes":6},[]]})"
@@ -131,7 +131,7 @@ TEST_CASE("what the allocator held is read, and what makes no sense of it is lef
   CHECK(deliveries[1].memory->holders.empty());
 }
 
-TEST_CASE("of many lines the last are read, and of a file that nobody can have written none") {
+TEST_CASE("only the last of many lines are read, and none of an impossible file") {
   std::string many;
   for (int i = 0; i < 9000; ++i) many += kGood;
   CHECK(read(many + "8" + kGood.substr(1)).size() == 8192);
@@ -140,7 +140,7 @@ TEST_CASE("of many lines the last are read, and of a file that nobody can have w
   CHECK(read_deliveries("/nonexistent").empty());
 }
 
-TEST_CASE("a value that is not finite is read with its places") {
+TEST_CASE("a non-finite value is read with its places") {
   const auto deliveries = read(
       R"(7 900 {"kind":"non_finite","state":"found","root":9,"role":"loaded","used":"parameter","operator":"aten::div",)"
       R"("step":2,"stack":[["a.py",4,"f"]],"node":"DivBackward0","forward_stack":[["b.py",5,"g"]],"module":"",)"
@@ -188,7 +188,7 @@ TEST_CASE("the origin of a bad value is read with its steps") {
   CHECK(deliveries[1].origin->steps.empty());
 }
 
-TEST_CASE("a race between tensors is read with both of its sides") {
+TEST_CASE("a race between tensors is read with both sides") {
   const auto deliveries = read(
       R"(7 900 {"kind":"race","first":{"operator":"aten::add_","name":"head","written":true,"pointer":4096,"stream":16,)"
       R"("stack":[["a.py",9,"f"]]},"second":{"operator":"aten::sum","on_host":true},"begin":4100,"end":4200,"bytes":64})"

@@ -49,7 +49,7 @@ Record launch(std::uint32_t serial, std::uint16_t site, std::uint64_t ticks) {
   return record;
 }
 
-// Records that repeat and records that have nothing in common with any other.
+// Records that repeat, and records that have nothing in common with any other.
 std::vector<Record> mixed_records() {
   std::vector<Record> records;
   std::minstd_rand random(1);
@@ -79,7 +79,7 @@ bool same(const std::vector<Record>& a, const std::vector<Record>& b) {
 
 }  // namespace
 
-TEST_CASE("a full log gives back what was written") {
+TEST_CASE("a full log returns what was written") {
   const test::ScratchFolder folder;
   LogWriter writer = writer_in(folder.path());
   const auto records = mixed_records();
@@ -107,7 +107,7 @@ TEST_CASE("a full log gives back what was written") {
   }
 }
 
-TEST_CASE("serials are whole though records have their low half alone") {
+TEST_CASE("serials are complete although records contain only their low half") {
   const test::ScratchFolder folder;
   LogWriter writer = writer_in(folder.path());
   for (const std::uint32_t serial : {0xfffffffeu, 0xffffffffu, 1u, 2u}) writer.record(launch(serial, 1, serial).data());
@@ -118,7 +118,7 @@ TEST_CASE("serials are whole though records have their low half alone") {
   CHECK(serials == std::vector<std::uint64_t>{0xfffffffe, 0xffffffff, 0x100000001, 0x100000002});
 }
 
-TEST_CASE("a launch that only repeats takes few bytes") {
+TEST_CASE("a repeated launch takes few bytes") {
   const test::ScratchFolder folder;
   LogWriter writer = writer_in(folder.path());
   for (std::uint32_t i = 1; i <= 100000; ++i) {
@@ -128,7 +128,7 @@ TEST_CASE("a launch that only repeats takes few bytes") {
   CHECK(std::filesystem::file_size(folder.path() / "4711.log") < 100000 * 6);
 }
 
-TEST_CASE("a second log of one pid, of a program that replaced itself, is another file") {
+TEST_CASE("a second log with one pid, from a program that replaced itself, is another file") {
   const test::ScratchFolder folder;
   LogWriter first = writer_in(folder.path()), second = writer_in(folder.path());
   first.flush(), second.flush();
@@ -136,7 +136,7 @@ TEST_CASE("a second log of one pid, of a program that replaced itself, is anothe
   CHECK(LogReader::open(folder.path() / "4711-2.log"));
 }
 
-TEST_CASE("a log that was cut anywhere gives what comes before") {
+TEST_CASE("a log that is truncated anywhere returns what comes before") {
   const test::ScratchFolder folder;
   const auto file = folder.path() / "4711.log";
   LogWriter writer = writer_in(folder.path());
@@ -160,7 +160,7 @@ TEST_CASE("a log that was cut anywhere gives what comes before") {
   }
 }
 
-TEST_CASE("a log of nonsense ends somewhere and does no harm") {
+TEST_CASE("a log of random bytes ends somewhere and does no harm") {
   const test::ScratchFolder folder;
   const auto file = folder.path() / "4711.log";
   LogWriter writer = writer_in(folder.path());
@@ -183,7 +183,7 @@ TEST_CASE("a log of nonsense ends somewhere and does no harm") {
     session::join_log(*reader, record);
     for (const auto& operation : record.operations) REQUIRE(operation.recorded <= record.operations.size());
   }
-  // Counts that no memory could hold.
+  // Counts for which no memory would suffice.
   const std::string most = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
   for (const std::string& item : {std::string("\0\x02", 2) + most, most + most, std::string("\x02\0", 2) + most}) {
     write_bytes(file, whole.substr(0, session::kLogHeader) + item);
@@ -191,7 +191,7 @@ TEST_CASE("a log of nonsense ends somewhere and does no harm") {
   }
 }
 
-TEST_CASE("a log that is given up is gone, and nothing is written after it") {
+TEST_CASE("a log that is given up is removed, and nothing is written after it") {
   const test::ScratchFolder folder;
   LogWriter writer = writer_in(folder.path());
   writer.record(launch(1, 1, 10).data());
@@ -203,7 +203,7 @@ TEST_CASE("a log that is given up is gone, and nothing is written after it") {
   CHECK_FALSE(writer.failure().what.empty());
 }
 
-TEST_CASE("of a call that has not returned a log waits for how it ends") {
+TEST_CASE("a log waits for a call to return, to write its result") {
   AreaBuilder area;
   const test::ScratchFolder folder;
   LogWriter writer = writer_in(folder.path());

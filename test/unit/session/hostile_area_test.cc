@@ -1,4 +1,4 @@
-// Whatever bytes an area holds, the reader answers: no crash, no hang, no id that leads outside its table.
+// Whatever bytes an area contains, the reader answers: no crash, no hang, no id that leads outside its table.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ TEST_CASE("every truncation of an area is read") {
   const auto whole = area.bytes();
   REQUIRE(session::read_area(whole).record.operations.size() == 5);
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    // A copy of exactly that size, so that a read beyond the end is seen by the address sanitizer.
+    // A copy of exactly this size lets the address sanitizer detect a read beyond the end.
     const std::vector<std::byte> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
     const auto contents = session::read_area(cut);
     REQUIRE(contents.error.empty() == (size >= wire::area::kHeaderSize));
@@ -64,13 +64,13 @@ TEST_CASE("every truncation of an area is read") {
   }
 }
 
-TEST_CASE("flipped bits are read") {
+TEST_CASE("areas with flipped bits are read") {
   std::mt19937 random(20261121);
   for (int round = 0; round < 3000; ++round) {
     AreaBuilder area = busy_area();
     const auto bytes = area.bytes();
     for (int flips = 0; flips < 16; ++flips) {
-      // The header's padding says nothing: aim at what is read.
+      // The header's padding means nothing, so flips aim at what is read.
       const std::size_t at = flips % 2 == 0
                                  ? wire::area::kHeaderSize + random() % (bytes.size() - wire::area::kHeaderSize)
                                  : (random() % 2 == 0 ? random() % 160 + 12 : 1024 + random() % 160);
@@ -80,7 +80,7 @@ TEST_CASE("flipped bits are read") {
   }
 }
 
-TEST_CASE("one long string named again and again cannot eat the memory") {
+TEST_CASE("one long string named again and again cannot exhaust the memory") {
   AreaBuilder area({.intern_bytes = 1u << 20});
   const auto name = area.string(std::string(60'000, 'x'));
   for (int i = 0; i < 20'000; ++i) area.entry(wire::intern::Tag::function, 0, {name, 0});

@@ -1,4 +1,4 @@
-// The parameters of recent launches, as hand-built areas have them.
+// The parameters of recent launches in hand-built areas.
 #include "session/area/launch_parameters.h"
 
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@ using namespace cudadiag;
 
 namespace {
 
-// A kernel with a pointer, a number of 4 bytes and another pointer.
+// A kernel with a pointer, a 4-byte number and another pointer.
 const std::vector<std::uint16_t> kLayout = {3, 0, 8, 8, 4, 16, 8};
 
 struct Launch {
@@ -47,7 +47,7 @@ TEST_CASE("a launch has the parameters that are kept for it") {
   CHECK(record.damaged == 0);
 }
 
-TEST_CASE("a later launch has taken the place") {
+TEST_CASE("a later launch has taken the slot") {
   Launch launch;
   launch.area.parameters(0, 2, 1, std::string(24, 'x'));
   CHECK(launch.read().arguments.empty());
@@ -62,7 +62,7 @@ TEST_CASE("without a layout the bytes are one piece") {
   CHECK(record.arguments[0].parameters[0].bytes == "12345678");
 }
 
-TEST_CASE("parameters that were cut are said to be") {
+TEST_CASE("truncated parameters are marked as such") {
   Launch launch;
   wire::store(launch.area.parameters(0, 1, 1, "ABCDEFGH"), wire::launch_parameters::kFlags, wire::intern::kCut);
   const auto record = launch.read();
@@ -72,7 +72,7 @@ TEST_CASE("parameters that were cut are said to be") {
   CHECK(record.damaged == 0);
 }
 
-TEST_CASE("nonsense is counted and left out") {
+TEST_CASE("invalid parameters are counted and left out") {
   Launch launch;
   SUBCASE("a layout outside its region") { launch.area.parameters(0, 1, 4000, "ABCDEFGH"); }
   SUBCASE("parameters that overlap") {

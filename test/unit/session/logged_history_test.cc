@@ -24,7 +24,7 @@ namespace o = wire::operation;
 
 namespace {
 
-// A process of one thread whose ring holds four records, and its full log.
+// A process with one thread whose ring has room for four records, and its full log.
 class Program {
  public:
   Program() : area_({.streams = 3, .ring = 4}) {
@@ -116,7 +116,7 @@ TEST_CASE("unfinished operations that the ring has lost come from the log, with 
   CHECK(newest->issued == 30);
 }
 
-TEST_CASE("what an event stood for is known however long ago it was recorded") {
+TEST_CASE("an event's recording is known however long ago it was") {
   Program program;
   program.launch(0, 3);
   program.issue(o_kind::event_record, 0, 0xe);  // stream 0, 4
@@ -144,13 +144,13 @@ TEST_CASE("what an event stood for is known however long ago it was recorded") {
   CHECK(record.operations[seen->recorded - 1].ordinal == 7);
 }
 
-TEST_CASE("an event that stands for something else by then is not connected with its record") {
+TEST_CASE("an event that refers to something else by then is not connected with its record") {
   Program program;
   program.issue(o_kind::event_record, 0, 0xe);
   bool connected = false;
-  SUBCASE("it is gone") { program.issue(o_kind::event_forgotten, 0, 0xe); }
-  SUBCASE("a graph was launched, of which nothing is known") { program.issue(o_kind::graph, 2); }
-  SUBCASE("another one is gone") {
+  SUBCASE("it was destroyed") { program.issue(o_kind::event_forgotten, 0, 0xe); }
+  SUBCASE("an unknown graph was launched") { program.issue(o_kind::graph, 2); }
+  SUBCASE("another one was destroyed") {
     program.issue(o_kind::event_forgotten, 0, 0xf);
     connected = true;
   }
@@ -162,10 +162,10 @@ TEST_CASE("an event that stands for something else by then is not connected with
   CHECK((wait->recorded != 0) == connected);
 }
 
-TEST_CASE("an event that is recorded anew after a gap stands for nothing that is known") {
+TEST_CASE("an event that is recorded again after a gap refers to nothing that is known") {
   Program program;
   program.issue(o_kind::event_record, 0, 0xe);
-  // The ring comes round before it is read: an event may have been recorded in between.
+  // The ring wraps around before it is read, so an event may have been recorded in between.
   for (int i = 0; i < 9; ++i) program.issue(o_kind::kernel, 2, 0, false);
   program.issue(o_kind::event_wait, 1, 0xe);
   program.launch(2, 9);
@@ -182,7 +182,7 @@ TEST_CASE("an event that is recorded anew after a gap stands for nothing that is
   CHECK(before->issued == 0);
 }
 
-TEST_CASE("what was fetched before a gap and told behind it is not certain either") {
+TEST_CASE("a recording that was fetched before a gap and reported after it is not certain either") {
   Program program;
   program.issue(o_kind::event_record, 0, 0xe, false);
   program.poll();
@@ -201,7 +201,7 @@ TEST_CASE("forward launches of a node that is being run backwards come from the 
     wire::store(record, o::kOwnThread, std::uint8_t{1});
     wire::store(record, o::kNumber, count);
   };
-  // Drained by the launch that follows: a record is complete before its thread issues the next one.
+  // The following launch drains each one, because a record is complete before its thread issues the next one.
   for (const std::uint32_t count : {1u, 2u, 5u, 5u, 6u})
     number(program.issue(o_kind::kernel, 0, 0, false), count), program.launch(2);
   program.launch(2, 20);
@@ -219,7 +219,7 @@ TEST_CASE("forward launches of a node that is being run backwards come from the 
   CHECK(numbers == std::vector<std::uint32_t>{2, 5, 5});
 }
 
-TEST_CASE("a log that ends early leaves what the rings know, and says so") {
+TEST_CASE("a log that ends early leaves what the rings contain, and says so") {
   Program program;
   program.launch(0, 10), program.launch(1, 20);
   program.finished(0, 6), program.finished(1, 20);
@@ -234,7 +234,7 @@ TEST_CASE("a log that ends early leaves what the rings know, and says so") {
   CHECK(newest->issued == 0);
 }
 
-TEST_CASE("where the disk is full the log ends, and says why") {
+TEST_CASE("on a full disk the log ends, and says why") {
   Program program;
   rlimit before{};
   ::getrlimit(RLIMIT_FSIZE, &before);
@@ -252,7 +252,7 @@ TEST_CASE("where the disk is full the log ends, and says why") {
   CHECK_FALSE(record.log->reaches_rings);
 }
 
-TEST_CASE("logs are found by what they say of their process") {
+TEST_CASE("logs are matched by what they say of their process") {
   const test::ScratchFolder folder;
   std::vector<session::Process> processes(2);
   for (std::size_t i = 0; i < 2; ++i) {

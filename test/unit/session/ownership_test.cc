@@ -50,7 +50,7 @@ TEST_CASE("a session is the reader's own by its folder's owner and its host") {
   CHECK(session::why_foreign(session_in(scratch.path(), here)) == "its folder belongs to another user (uid 65534)");
 }
 
-TEST_CASE("without a launcher's word the hosts of all processes count") {
+TEST_CASE("without the launcher's host, the hosts of all processes count") {
   const ScratchFolder scratch;
   const std::string here = session::host_name();
   session::Session session = session_in(scratch.path(), "");
@@ -64,7 +64,7 @@ TEST_CASE("without a launcher's word the hosts of all processes count") {
   CHECK(session::why_foreign(session) == "the host that it was recorded on is not known");
 }
 
-TEST_CASE("a file that a session names is opened only where it is a plain one on a disk") {
+TEST_CASE("a file that a session names is opened only if it is a plain file on a disk") {
   const ScratchFolder scratch;
   const fs::path source = scratch.file("train.py", "text"), link = scratch.path() / "link";
   fs::create_symlink(source, link);
@@ -83,7 +83,7 @@ TEST_CASE("a file that a session names is opened only where it is a plain one on
   }
 }
 
-TEST_CASE("what the reader itself has open is not read by a link of procfs") {
+TEST_CASE("a link of procfs does not expose the reader's own open files") {
   const ScratchFolder scratch;
   const base::FileDescriptor open(::open(scratch.file("input", "secret").c_str(), O_RDONLY | O_CLOEXEC));
   const std::string number = std::to_string(open.get());

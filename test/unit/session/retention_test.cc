@@ -50,7 +50,7 @@ bool is_there(const fs::path& path) { return fs::exists(fs::symlink_status(path)
 
 }  // namespace
 
-TEST_CASE("a folder of the user's with the name of a session is not listed and not removed") {
+TEST_CASE("a user's folder with the name of a session is not listed and not removed") {
   const ScratchFolder scratch;
   const fs::path model = scratch.path() / "19690101-000001-77", plain = scratch.path() / "19690101-000002-77",
                  record = scratch.path() / "19690101-000003-77", text = scratch.path() / "19690101-000004-77";
@@ -81,7 +81,7 @@ TEST_CASE("a manifest of any version, an area or a mark makes a session") {
   for (const fs::path& folder : {later, area, mark}) CHECK(session::is_session(folder));
 }
 
-TEST_CASE("a session that is removed leaves what cudadiag did not write, with its folders") {
+TEST_CASE("removal of a session leaves files that cudadiag did not write, with their folders") {
   const ScratchFolder scratch;
   const fs::path old = finished_session(scratch.path(), 1);
   write(old / "weights.bin", "w");
@@ -99,7 +99,7 @@ TEST_CASE("a session that is removed leaves what cudadiag did not write, with it
   CHECK_FALSE(fs::exists(old / "confirm"));
 }
 
-TEST_CASE("a session with every file that cudadiag writes is removed whole") {
+TEST_CASE("a session with every file that cudadiag writes is removed completely") {
   const ScratchFolder scratch;
   const fs::path old = finished_session(scratch.path(), 1);
   for (const char* name : {"races.json",
@@ -144,7 +144,7 @@ TEST_CASE("removing a session follows no link") {
   CHECK_FALSE(fs::exists(old / "manifest.json"));
 }
 
-TEST_CASE("what cudadiag env prepared goes when it is a day old and unused") {
+TEST_CASE("a folder that cudadiag env prepared is removed when it is a day old and unused") {
   const ScratchFolder scratch;
   const std::timespec old[2] = {};
   const auto prepared = [&](int day) {
@@ -164,7 +164,7 @@ TEST_CASE("what cudadiag env prepared goes when it is a day old and unused") {
   CHECK(fs::exists(fresh));
 }
 
-TEST_CASE("a writer whose folder was exchanged for a link writes to its own") {
+TEST_CASE("a writer whose folder was replaced by a link writes to its own folder") {
   const ScratchFolder scratch;
   const fs::path precious = scratch.path() / "precious", moved = scratch.path() / "moved";
   write(precious / "manifest.json", "mine");
@@ -190,7 +190,7 @@ TEST_CASE("a writer whose folder was exchanged for a link writes to its own") {
   CHECK(fs::exists(moved / "confirm"));
 }
 
-TEST_CASE("a link or a way out in the path of a file that is to be stored is refused") {
+TEST_CASE("a link or a way out in the path of a file to store is refused") {
   const ScratchFolder scratch;
   auto writer = new_session(scratch.path(), 1, true);
   fs::create_directory(scratch.path() / "outside");
@@ -201,7 +201,7 @@ TEST_CASE("a link or a way out in the path of a file that is to be stored is ref
   CHECK(fs::is_empty(scratch.path() / "outside"));
 }
 
-TEST_CASE("a root is exposed where everybody may rename in it, or another user owns it") {
+TEST_CASE("a root is exposed if everybody may rename entries in it, or another user owns it") {
   const ScratchFolder scratch;
   const auto exposure = [&](mode_t mode) {
     REQUIRE(::chmod(scratch.path().c_str(), mode) == 0);
@@ -223,7 +223,7 @@ TEST_CASE("a root is exposed where everybody may rename in it, or another user o
   CHECK(writer.root().warning.find("belongs to another user") != std::string::npos);
 }
 
-TEST_CASE("where CUDADIAG_DIR can be used, sessions are read from there alone") {
+TEST_CASE("if CUDADIAG_DIR is usable, sessions are read only from there") {
   const ScratchFolder scratch;
   ::setenv("CUDADIAG_DIR", scratch.path().c_str(), 1);
   CHECK(session::roots({}).size() == 2);
@@ -234,7 +234,7 @@ TEST_CASE("where CUDADIAG_DIR can be used, sessions are read from there alone") 
   ::unsetenv("CUDADIAG_DIR");
 }
 
-TEST_CASE("what a link in a session leads to is left out, and the session says so") {
+TEST_CASE("the target of a link in a session is left out, and the session says so") {
   const ScratchFolder scratch;
   const fs::path outside = scratch.path() / "outside";
   write_area(outside / "7.area");
@@ -258,7 +258,7 @@ TEST_CASE("what a link in a session leads to is left out, and the session says s
   CHECK(session.manifest.notes.at(1) == "confirm was left out: it is a link to another folder");
 }
 
-TEST_CASE("of a pass no more recordings are read than a launcher has places for") {
+TEST_CASE("no more recordings of a pass are read than a launcher has places for") {
   const ScratchFolder scratch;
   const fs::path folder = finished_session(scratch.path(), 1);
   for (int pid = 1; pid <= 1100; ++pid) write(folder / "record" / (std::to_string(pid) + ".area"), "x");
@@ -269,7 +269,7 @@ TEST_CASE("of a pass no more recordings are read than a launcher has places for"
   CHECK(notes.front() == "68 recordings were left out: 1032 of a pass are read");
 }
 
-TEST_CASE("a manifest that is too large is said to be") {
+TEST_CASE("a manifest that is too large is reported as such") {
   const ScratchFolder scratch;
   const fs::path folder = finished_session(scratch.path(), 1);
   fs::resize_file(folder / "manifest.json", 240'000'000);

@@ -34,7 +34,7 @@ void poll_twice(RingFollower& follower, Heard& heard) {
 
 }  // namespace
 
-TEST_CASE("each record once, in the order of issue across threads") {
+TEST_CASE("each record is handed out once, in the order of issue across threads") {
   AreaBuilder area;
   area.kernel(0, 1, 0, 10), area.kernel(0, 2, 0, 30), area.kernel(1, 1, 0, 20);
   area.live_thread(0, 1, 2), area.live_thread(1, 2, 1);
@@ -49,7 +49,7 @@ TEST_CASE("each record once, in the order of issue across threads") {
   CHECK_FALSE(follower.poll(heard));
 }
 
-TEST_CASE("what another thread had published before comes before, though it was fetched later") {
+TEST_CASE("records published earlier come earlier, although fetched later") {
   AreaBuilder area;
   RingFollower follower(area.bytes());
   Heard heard;
@@ -62,7 +62,7 @@ TEST_CASE("what another thread had published before comes before, though it was 
   CHECK(heard.ticks == std::vector<std::uint64_t>{10, 20});
 }
 
-TEST_CASE("a ring that came round has lost records, and says up to when") {
+TEST_CASE("a ring that wrapped around has lost records, and says up to when") {
   AreaBuilder area;
   RingFollower follower(area.bytes());
   Heard heard;
@@ -77,7 +77,7 @@ TEST_CASE("a ring that came round has lost records, and says up to when") {
   CHECK(heard.ticks == std::vector<std::uint64_t>{10, 60, 70, 80, 90});
 }
 
-TEST_CASE("a record that is being overwritten is waited for, then missed") {
+TEST_CASE("a record being overwritten is waited for, then counted as lost") {
   AreaBuilder area;
   RingFollower follower(area.bytes());
   Heard heard;
@@ -104,7 +104,7 @@ TEST_CASE("the end hands out everything") {
   CHECK(heard.ticks.size() == 1);
 }
 
-TEST_CASE("an area that is not yet written, or never will be, says nothing") {
+TEST_CASE("an area that is not yet written, or never will be, has no records") {
   AreaBuilder area;
   area.kernel(0, 1, 0, 10);
   area.live_thread(0, 1, 1);
@@ -120,7 +120,7 @@ TEST_CASE("an area that is not yet written, or never will be, says nothing") {
   CHECK_FALSE(nothing.poll(heard));
 }
 
-TEST_CASE("a count that nobody can have reached loops over one ring at most") {
+TEST_CASE("an impossible count loops over one ring at most") {
   for (const std::uint64_t published : {~std::uint64_t{0} - 1, ~std::uint64_t{0}}) {
     AreaBuilder area;
     area.kernel(0, 1, 0, 10);
@@ -132,7 +132,7 @@ TEST_CASE("a count that nobody can have reached loops over one ring at most") {
   }
 }
 
-TEST_CASE("while two threads write, nothing is told twice, out of order within its thread, or lost unsaid") {
+TEST_CASE("while two threads write, no record is repeated, reordered within its thread, or lost silently") {
   test::AreaShape shape;
   shape.ring = 64;
   AreaBuilder area(shape);

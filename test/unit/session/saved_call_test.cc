@@ -18,7 +18,7 @@ std::optional<SavedCall> read_call(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a saved call is read whole") {
+TEST_CASE("a saved call is read completely") {
   const auto call =
       read_call(R"({"operator":"aten::embedding","python":"/usr/bin/python3","bytes":48,"tensors":[{},{}],)"
                 R"("missing":["an argument of type Generator",5]})");
@@ -30,7 +30,7 @@ TEST_CASE("a saved call is read whole") {
   CHECK(call->missing == std::vector<std::string>{"an argument of type Generator"});
 }
 
-TEST_CASE("what makes no sense is no saved call") {
+TEST_CASE("an invalid saved call is refused") {
   for (const char* text : {"", "[]", "{}", R"({"operator":"a"})", R"({"operator":"a","python":"python3"})",
                            R"({"operator":1,"python":"p"})", "{"}) {
     CAPTURE(text);
@@ -42,7 +42,7 @@ TEST_CASE("what makes no sense is no saved call") {
   CHECK((odd->bytes == 0 && odd->tensors == 0 && odd->missing.empty()));
 }
 
-TEST_CASE("the script's status says what became of it") {
+TEST_CASE("the script's status is its outcome") {
   const auto outcome = [](std::optional<int> code, const char* cut_short = "") {
     return replay_outcome(Witness{{code, {}}, cut_short, 1});
   };

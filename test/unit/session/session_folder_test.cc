@@ -31,7 +31,7 @@ session::SessionWriter new_session(const fs::path& root, std::int64_t time = 0, 
   return std::move(std::get<session::SessionWriter>(created));
 }
 
-// A file that holds one area, as the launcher's memory does.
+// A file that contains one area, like the launcher's memory.
 base::FileDescriptor area_file(const fs::path& folder) {
   test::AreaBuilder area;
   const std::string properties[][2] = {{"argv", std::string("python\0train.py\0", 16)}, {"rank", "3"}};
@@ -89,7 +89,7 @@ TEST_CASE("a session is written, private, and read back") {
   CHECK(session.processes[0].end->code == 1);
 }
 
-TEST_CASE("a session without a manifest is not finished, and is gone where nothing at all was kept") {
+TEST_CASE("a session without a manifest is not finished, and is removed if nothing was kept") {
   const ScratchFolder scratch;
   auto writer = new_session(scratch.path());
   session::Manifest manifest;
@@ -105,7 +105,7 @@ TEST_CASE("a session without a manifest is not finished, and is gone where nothi
   CHECK_FALSE(fs::exists(writer.folder()));
 }
 
-TEST_CASE("only what cudadiag env prepared is unused") {
+TEST_CASE("only a folder that cudadiag env prepared is unused") {
   const ScratchFolder scratch;
   const fs::path name = scratch.path() / "19700101-000000-4711";
   fs::create_directories(name / "record");
@@ -116,7 +116,7 @@ TEST_CASE("only what cudadiag env prepared is unused") {
   CHECK_FALSE(session::is_unused(name.string() + ".incomplete"));
 }
 
-TEST_CASE("sessions of one second are in the order in which they were written, whatever their processes are called") {
+TEST_CASE("sessions of one second are in the order in which they were written, whatever their pids") {
   const ScratchFolder scratch;
   const auto now = fs::file_time_type::clock::now();
   const std::vector<std::string> newest_first = {"19700102-000000-12", "19700102-000000-9998", "19700102-000000-107"};
@@ -153,7 +153,7 @@ TEST_CASE("the latest session is the newest of all roots, and one of ours") {
   CHECK(latest() == newest);
   CHECK(session::sessions_in({usual, second}) == std::vector<fs::path>{newest, newer, first});
 
-  // A folder of the name of the newest, to which the link of a root leads that is not ours.
+  // Another user's folder with the name of the newest session, which the link of a root points to.
   const fs::path strange = scratch.path() / (newest.filename().string() + ".strange");
   fs::create_directories(strange / "record");
   fs::remove(usual.folder / "latest");
@@ -161,7 +161,7 @@ TEST_CASE("the latest session is the newest of all roots, and one of ours") {
   CHECK(latest() == newest);
 }
 
-TEST_CASE("two areas of one pid are kept apart, storing again replaces") {
+TEST_CASE("two areas of one pid are kept apart, and storing one again replaces it") {
   const ScratchFolder scratch;
   auto writer = new_session(scratch.path());
   const auto file = area_file(scratch.path());
@@ -200,36 +200,36 @@ TEST_CASE("a folder of bare areas and an incomplete session are read with a note
 
 TEST_CASE("a process without a launcher lives while it maps its area") {
   std::string further;
-  SUBCASE("the first of its number") {}
-  SUBCASE("one that came by exec") { further = "-2"; }
+  SUBCASE("the first one with its number") {}
+  SUBCASE("one that came from exec") { further = "-2"; }
   const ScratchFolder scratch;
   const auto writer = new_session(scratch.path());
   session::ProcessRecord record;
   record.state = wire::area::State::recording;
   record.pid = static_cast<std::uint32_t>(::getpid());
-  CHECK(session::lives(writer.folder(), record) == false);  // another one of that number
+  CHECK(session::lives(writer.folder(), record) == false);  // another process with this number
   const fs::path area = writer.pass_folder() / (std::to_string(record.pid) + further + ".area");
   const base::FileDescriptor file(::open(area.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   void* mapped = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file.get(), 0);
   REQUIRE(mapped != MAP_FAILED);
   CHECK(session::lives(writer.folder(), record) == true);
   CHECK(session::lives(scratch.path() / "20261121-101500-1", record) == false);
-  SUBCASE("it has said that it ended") {
+  SUBCASE("it has reported its end") {
     record.state = wire::area::State::finished;
     CHECK(session::lives(writer.folder(), record) == false);
   }
-  SUBCASE("of another machine nothing is known") {
+  SUBCASE("a process of another machine is unknown") {
     record.properties["host"] = "no.such.host";
     CHECK(session::lives(writer.folder(), record) == std::nullopt);
   }
-  SUBCASE("no process has that number") {
+  SUBCASE("no process has this number") {
     record.pid = 0x7fffffff;
     CHECK(session::lives(writer.folder(), record) == false);
   }
   ::munmap(mapped, 4096);
 }
 
-TEST_CASE("reruns are added to a finished session, a folder each") {
+TEST_CASE("reruns are added to a finished session, one folder each") {
   const ScratchFolder scratch;
   const auto file = area_file(scratch.path());
   const auto size = fs::file_size(scratch.path() / "area");
@@ -306,7 +306,7 @@ TEST_CASE("no name in a manifest leads out of the session") {
   }
 }
 
-TEST_CASE("what a run recorded, and what was written before a rerun, come back") {
+TEST_CASE("the record of a run, and the files edited before a rerun, are read back") {
   session::Manifest manifest;
   manifest.native_stacks = false;
   manifest.input_read = true;
@@ -325,7 +325,7 @@ TEST_CASE("what a run recorded, and what was written before a rerun, come back")
   CHECK_FALSE(older.input_read);
 }
 
-TEST_CASE("words and a folder that are no UTF-8 come back as they were") {
+TEST_CASE("arguments and a folder that are not UTF-8 are read back unchanged") {
   session::Manifest manifest;
   manifest.command = {"sh", "caf\xe9", "\xff\xfe", ""};
   manifest.working_directory = "/tmp/\xe9";
@@ -339,7 +339,7 @@ TEST_CASE("words and a folder that are no UTF-8 come back as they were") {
   CHECK(session::write_manifest(manifest).find("_hex") == std::string::npos);
 }
 
-TEST_CASE("hexadecimal that is none leaves the words as they are") {
+TEST_CASE("invalid hexadecimal leaves the arguments unchanged") {
   for (const char* hex : {R"(["6","63"])", R"(["zz","63"])", R"(["63"])", R"([1,2])", R"("63")"}) {
     const std::string text = R"({"schema":"cudadiag.session/1","command":["a","c"],"command_hex":)" + std::string(hex);
     const auto parsed = session::parse_manifest(text + "}");
@@ -347,7 +347,7 @@ TEST_CASE("hexadecimal that is none leaves the words as they are") {
   }
 }
 
-TEST_CASE("words of races that are not ours are left out") {
+TEST_CASE("races with unknown words are left out") {
   const auto races = session::parse_races(
       R"({"schema":"cudadiag.races/1","races":[{"first":{"what":"copy","mode":"a\u001b[2J"},"second":{"what":"c\u007fpy"}}]})");
   REQUIRE(races);
@@ -357,7 +357,7 @@ TEST_CASE("words of races that are not ours are left out") {
   CHECK(races->found[0].second.what == session::Work::call);
 }
 
-TEST_CASE("races are read as they were written") {
+TEST_CASE("races are read as written") {
   session::Races races;
   session::Race race;
   race.pid = 7;
@@ -407,7 +407,7 @@ TEST_CASE("pipes, links and endless files in a session are not read") {
   CHECK_FALSE(session::read_plain_file(folder / "text", 3));
 }
 
-TEST_CASE("what a session gets is not written through what lies there") {
+TEST_CASE("a stored file is not written through an existing file or link") {
   const ScratchFolder scratch;
   auto writer = new_session(scratch.path());
   const fs::path file = writer.pass_folder() / "text", precious = scratch.path() / "precious";
@@ -423,7 +423,7 @@ TEST_CASE("what a session gets is not written through what lies there") {
   CHECK(session::read_plain_file(file, 100) == "new");
 }
 
-TEST_CASE("what is no session is refused") {
+TEST_CASE("a folder that is not a session is refused") {
   const ScratchFolder scratch;
   CHECK(std::holds_alternative<base::Error>(session::open_session(scratch.path())));
   std::ofstream(scratch.path() / "manifest.json") << "{\"schema\": \"cudadiag.session/9\"}";
@@ -432,9 +432,9 @@ TEST_CASE("what is no session is refused") {
   CHECK(std::get<base::Error>(opened).hint == "open it with the cudadiag that wrote it");
 }
 
-TEST_CASE("retention lets the oldest go and nothing that is not ours") {
+TEST_CASE("retention removes the oldest sessions and nothing that is not ours") {
   const ScratchFolder scratch;
-  fs::create_directory(scratch.path() / "19690101-000000-1");  // named like one, but empty
+  fs::create_directory(scratch.path() / "19690101-000000-1");  // named like a session, but empty
   fs::create_directory(scratch.path() / "notes");
   auto busy = new_session(scratch.path(), 0);
   for (int day = 1; day <= 4; ++day) {
@@ -451,7 +451,7 @@ TEST_CASE("retention lets the oldest go and nothing that is not ours") {
   CHECK(fs::exists(scratch.path() / "19700105-000000-4711"));
 }
 
-TEST_CASE("sessions with nothing in them take no other's place, and go when they are old") {
+TEST_CASE("sessions without contents do not displace others, and are removed when they are old") {
   const ScratchFolder scratch;
   const auto keep_one = [&](int day) {
     auto writer = new_session(scratch.path(), day * 86400L, false);
@@ -493,7 +493,7 @@ TEST_CASE("a session that a program without a launcher records to is not deleted
   ::munmap(mapped, 4096);
 }
 
-TEST_CASE("a session that is larger than all may be costs the others nothing") {
+TEST_CASE("a session that exceeds the limit alone displaces no others") {
   const ScratchFolder scratch;
   const std::string large(100'000, 'x');
   std::vector<fs::path> kept;
@@ -507,7 +507,7 @@ TEST_CASE("a session that is larger than all may be costs the others nothing") {
   }
 }
 
-TEST_CASE("a folder that cannot be made fails with a hint, the next root is taken with a warning") {
+TEST_CASE("a folder that cannot be made fails with a hint, and the next root is used with a warning") {
   const ScratchFolder scratch;
   std::ofstream(scratch.path() / "file") << "x";
   const session::Root impossible{scratch.path() / "file/root", false, ""};
@@ -533,7 +533,7 @@ TEST_CASE("session names") {
   CHECK_FALSE(session::is_session_name("latest"));
 }
 
-TEST_CASE("a title in place of the arguments has no empty arguments after it") {
+TEST_CASE("a title in place of the arguments leaves no empty arguments after it") {
   session::ProcessRecord record;
   record.properties["argv"] = std::string("ray::work\0\0\0\0", 13);
   CHECK(session::describe_process(record, {}).argv == std::vector<std::string>{"ray::work"});

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 using test::ScratchFolder;
 using wire::unrecorded::What;
 
-TEST_CASE("processes that could not be recorded are known by the names of files, whatever else lies there") {
+TEST_CASE("processes that could not be recorded are known by the names of files, among any others") {
   const ScratchFolder scratch;
   CHECK(session::unrecorded_in(scratch.path()).processes == 0);
   scratch.file("4711-3-27.unrecorded");
@@ -29,7 +29,7 @@ TEST_CASE("processes that could not be recorded are known by the names of files,
   CHECK(session::unrecorded_in(scratch.path() / "gone").processes == 0);
 }
 
-TEST_CASE("it is said of whom nothing was recorded, why, and what to do") {
+TEST_CASE("the message says who was not recorded, why, and what to do") {
   const base::Error limit = session::nothing_recorded_of({1, What::file, EFBIG});
   CHECK(
       limit.what ==
@@ -41,14 +41,14 @@ TEST_CASE("it is said of whom nothing was recorded, why, and what to do") {
       refused.what ==
       "nothing was recorded of 2 processes that initialised CUDA; one of them: no file could be made for the recording "
       "(Permission denied)");
-  // A newer recorder may know more.
+  // A newer recorder may write an unknown reason.
   CHECK(
       session::nothing_recorded_of({1, static_cast<What>(9), EPERM}).what ==
       "nothing was recorded of a process that initialised CUDA: the recorder could not be set up in it (Operation not "
       "permitted)");
 }
 
-TEST_CASE("a session in which it is only left why nothing was recorded is one, and says that first") {
+TEST_CASE("a session that contains only the mark of an unrecorded process is a session, and says so first") {
   const ScratchFolder scratch;
   const fs::path folder = scratch.path() / "19700101-000000-4711.incomplete";
   scratch.file("19700101-000000-4711.incomplete/record/4711-3-27.unrecorded");

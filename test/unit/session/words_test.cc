@@ -1,4 +1,4 @@
-// Words that files of a session have: each value has one of its own, which names it.
+// Words in the files of a session: each value has a unique word, which names it.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -11,7 +11,7 @@
 namespace cudadiag::session {
 namespace {
 
-TEST_CASE("each kind of work has a word of its own, which names it") {
+TEST_CASE("each kind of work has a unique word, which names it") {
   std::set<std::string_view> words;
   for (int value = 0; value <= static_cast<int>(Work::free); ++value) {
     const Work work = static_cast<Work>(value);

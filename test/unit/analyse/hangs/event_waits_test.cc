@@ -23,7 +23,7 @@ using Streams = std::vector<std::uint32_t>;
 
 }  // namespace
 
-TEST_CASE("what waits for an event behind an unfinished operation has not started") {
+TEST_CASE("an operation that waits for an event after an unfinished operation has not started") {
   PictureBuilder picture;
   const auto s = picture.stream(0), t = picture.stream(0);
   picture.issue(t, op::Kind::kernel, op::kMarked);
@@ -45,7 +45,7 @@ TEST_CASE("a wait for an event that had been reached excludes nothing") {
   CHECK(candidate_streams(picture) == Streams{s, t});
 }
 
-TEST_CASE("an event that may have been reached puts the waiting operation behind, no more") {
+TEST_CASE("an event that may have been reached only moves the waiting operation down the list") {
   PictureBuilder picture;
   const auto t = picture.stream(0), s = picture.stream(0);
   picture.issue(t);
@@ -58,7 +58,7 @@ TEST_CASE("an event that may have been reached puts the waiting operation behind
         "waits for an event of another stream, and can have run only if that had completed");
 }
 
-TEST_CASE("a marker behind the record of an event, queued later, does not tell that the event was not reached") {
+TEST_CASE("a marker after the recording of an event, queued later, does not prove that the event was not reached") {
   PictureBuilder picture;
   const auto t = picture.stream(0), s = picture.stream(0);
   picture.issue(t);
@@ -76,7 +76,7 @@ TEST_CASE("the wait refers to the latest record before it") {
   picture.issue(s, op::Kind::event_wait, 0, kEvent);
   picture.issue(s, op::Kind::kernel, op::kMarked);
   picture.issue(t, op::Kind::kernel, op::kMarked);
-  picture.issue(t, op::Kind::event_record, 0, kEvent);  // later than the wait
+  picture.issue(t, op::Kind::event_record, 0, kEvent);  // after the wait
   CHECK(candidate_streams(picture) == Streams{s, t});
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("chains of waits are followed") {
   CHECK(candidate_streams(picture) == Streams{a});
 }
 
-TEST_CASE("waits that go round in a circle do not hang the search") {
+TEST_CASE("circular waits do not hang the search") {
   PictureBuilder picture;
   const auto s = picture.stream(0), t = picture.stream(0);
   picture.issue(s, op::Kind::event_record, 0, kEvent);
@@ -104,7 +104,7 @@ TEST_CASE("waits that go round in a circle do not hang the search") {
   CHECK(candidate_streams(picture).size() == 2);
 }
 
-TEST_CASE("nobody is excluded when that would leave nobody") {
+TEST_CASE("nothing is excluded if nothing would be left") {
   PictureBuilder picture;
   const auto s = picture.stream(0), t = picture.stream(0);
   picture.issue(t, op::Kind::host_function, op::kMarked);
@@ -126,7 +126,7 @@ TEST_CASE("a record that a lost one may have superseded excludes nothing") {
   CHECK(candidate_streams(picture) == Streams{t, s});
 }
 
-TEST_CASE("an event that the host saw complete says how far its stream had got") {
+TEST_CASE("an event that the host saw complete shows how far its stream had got") {
   for (const std::uint32_t result : {0u, 600u}) {
     PictureBuilder picture;
     const auto s = picture.stream(0);
@@ -143,7 +143,7 @@ TEST_CASE("an event that the host saw complete says how far its stream had got")
   }
 }
 
-TEST_CASE("an event that was recorded anew while the host waited for it says nothing of the newer recording") {
+TEST_CASE("an event that was recorded again while the host waited says nothing of the newer recording") {
   PictureBuilder picture;
   const auto s = picture.stream(0);
   picture.issue(s, op::Kind::event_record, 0, kEvent);
@@ -155,7 +155,7 @@ TEST_CASE("an event that was recorded anew while the host waited for it says not
   CHECK(first_failure(picture.process)->candidates.size() == 2);
 }
 
-TEST_CASE("an event that another thread was recording when the host looked says nothing of that recording") {
+TEST_CASE("an event that another thread was recording when the host asked says nothing of that recording") {
   PictureBuilder picture;
   auto& record = picture.process.record;
   record.threads.resize(2);
@@ -176,7 +176,7 @@ TEST_CASE("an event that another thread was recording when the host looked says 
   }
 }
 
-TEST_CASE("an event that another thread destroyed is another one when its handle is recorded again") {
+TEST_CASE("an event that another thread destroyed is a new one when its handle is recorded again") {
   PictureBuilder picture;
   auto& record = picture.process.record;
   record.threads.resize(2);
@@ -193,7 +193,7 @@ TEST_CASE("an event that another thread destroyed is another one when its handle
   CHECK(first_failure(picture.process)->candidates.size() == 1);
 }
 
-TEST_CASE("a stream's wait for an event excludes nothing where another thread was recording that then") {
+TEST_CASE("a stream's wait excludes nothing if another thread was recording the event then") {
   PictureBuilder picture;
   auto& record = picture.process.record;
   record.threads.resize(2);
@@ -215,12 +215,12 @@ TEST_CASE("a stream's wait for an event excludes nothing where another thread wa
   }
 }
 
-TEST_CASE("an event that stands for something else by then says nothing of its latest record") {
+TEST_CASE("an event that refers to something else by then says nothing of its latest record") {
   PictureBuilder picture;
   const auto s = picture.stream(0);
   picture.issue(s);
   picture.issue(s, op::Kind::event_record, 0, kEvent);
-  SUBCASE("it is gone, or a context recorded it") {
+  SUBCASE("it was destroyed, or a context recorded it") {
     picture.issue(op::kNoStream, op::Kind::event_forgotten, 0, kEvent);
   }
   SUBCASE("it was recorded in a stream for which there was no room") {
@@ -237,13 +237,13 @@ TEST_CASE("an event that stands for something else by then says nothing of its l
     picture.process.record.graphs = {graph};
     picture.issue(picture.stream(9), op::Kind::graph).graph = 1;
   }
-  SUBCASE("a graph of which not all is known was") { picture.issue(picture.stream(9), op::Kind::graph); }
+  SUBCASE("an incompletely known graph was launched since") { picture.issue(picture.stream(9), op::Kind::graph); }
   picture.issue(op::kNoStream, op::Kind::event_sync, 0, kEvent);
   picture.issue(s);
   CHECK(first_failure(picture.process)->candidates.size() == 2);
 }
 
-TEST_CASE("a full log knows what an event stood for though the rings have lost it") {
+TEST_CASE("a full log knows what an event referred to although the rings have lost it") {
   PictureBuilder picture;
   const auto s = picture.stream(0), t = picture.stream(0);
   picture.issue(t, op::Kind::kernel, op::kMarked).logged = true;
@@ -251,7 +251,7 @@ TEST_CASE("a full log knows what an event stood for though the rings have lost i
   picture.issue(s, op::Kind::event_wait, 0, kEvent);
   picture.issue(s, op::Kind::kernel, op::kMarked);
   auto& operations = picture.process.record.operations;
-  // The rings have lost what lies between.
+  // The rings have lost the records in between.
   operations[2].serial += 100, operations[3].serial += 100;
   picture.process.record.threads[0].published += 100;
   CHECK(candidate_streams(picture) == Streams{t, s});

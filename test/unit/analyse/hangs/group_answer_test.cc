@@ -104,7 +104,7 @@ std::vector<std::size_t> absent(const GroupAnswer& answer) {
 
 }  // namespace
 
-TEST_CASE("the rank that has not come is named, with the call that the others wait in") {
+TEST_CASE("the missing rank is named, with the call in which the others wait") {
   const auto answer = answer_of(world({5, 4, 5}));
   REQUIRE(answer);
   CHECK(answer->kind == Kind::absence);
@@ -113,20 +113,20 @@ TEST_CASE("the rank that has not come is named, with the call that the others wa
   CHECK(answer->group.name == "world");
 }
 
-TEST_CASE("of a job that does not hang, only what was waited in for long counts") {
+TEST_CASE("in a job that does not hang, only long waits count") {
   auto ranks = world({5, 4, 5});
   CHECK(answer_of(ranks, false));
   for (Rank& rank : ranks) rank.waited = 1;
   CHECK_FALSE(answer_of(ranks, false));
 }
 
-TEST_CASE("a slow rank whose call the others do not wait in is not told") {
+TEST_CASE("a slow rank is not named if the others do not wait in its call") {
   auto ranks = world({5, 4, 5});
   for (Rank& rank : ranks) rank.unfinished.clear();
   CHECK_FALSE(answer_of(ranks));
 }
 
-TEST_CASE("ranks that have all come are told as that, if it hangs") {
+TEST_CASE("if all ranks have come and the job hangs, the answer says so") {
   const auto ranks = world({5, 5, 5});
   const auto answer = answer_of(ranks);
   REQUIRE(answer);
@@ -134,13 +134,13 @@ TEST_CASE("ranks that have all come are told as that, if it hangs") {
   CHECK_FALSE(answer_of(ranks, false));
 }
 
-TEST_CASE("if one of them has finished the call, they do not all wait in it") {
+TEST_CASE("if one rank has finished the call, they do not all wait in it") {
   auto ranks = world({5, 5, 5});
   ranks[1].unfinished.clear();
   CHECK_FALSE(answer_of(ranks));
 }
 
-TEST_CASE("ranks of the group without a recording are not said to have come") {
+TEST_CASE("ranks of the group without a recording do not count as having come") {
   auto ranks = world({5, 5, 5});
   ranks.pop_back();
   const auto answer = answer_of(ranks);
@@ -150,7 +150,7 @@ TEST_CASE("ranks of the group without a recording are not said to have come") {
   CHECK(answer->unseen == std::vector<std::int32_t>{2});
 }
 
-TEST_CASE("a call of another function, size or type is a mismatch, the earliest one") {
+TEST_CASE("the earliest call with another function, size or type is a mismatch") {
   for (const Difference wanted : {Difference::function, Difference::count, Difference::type}) {
     auto ranks = world({5, 5, 5});
     RankState::Call& odd = ranks[2].calls[3];
@@ -165,7 +165,7 @@ TEST_CASE("a call of another function, size or type is a mismatch, the earliest 
   }
 }
 
-TEST_CASE("ranks that had called from the same lines part where one calls from another line") {
+TEST_CASE("ranks that had called from the same lines diverge if one calls from another line") {
   auto ranks = world({5, 4, 5});
   for (Rank& rank : ranks) {
     for (RankState::Call& call : rank.calls) call.line = 1;
@@ -178,17 +178,17 @@ TEST_CASE("ranks that had called from the same lines part where one calls from a
     CHECK(answer->difference == Difference::line);
     CHECK(answer->call.ordinal == 3);
   }
-  SUBCASE("as from the first call on") {
+  SUBCASE("not if they differ from the first call on") {
     ranks[1].calls[0].line = 2;
     CHECK(answer_of(ranks)->kind == Kind::absence);
   }
-  SUBCASE("as not all lines are known") {
+  SUBCASE("not if some lines are unknown") {
     ranks[1].calls[2].line = 0;
     CHECK(answer_of(ranks)->kind == Kind::absence);
   }
 }
 
-TEST_CASE("a mismatch in a group that nobody waits in is not told") {
+TEST_CASE("a mismatch in a group in which nobody waits is not reported") {
   auto ranks = world({5, 4, 5});
   for (Rank& rank : ranks) {
     const auto side = rank.join("side", 3, *rank.rank);
@@ -209,8 +209,8 @@ TEST_CASE("calls that became nodes of a graph are left out") {
   CHECK(answer_of(ranks)->kind == Kind::present);
 }
 
-// Ranks 0 and 1 share a group, so do 1 and 2.
-TEST_CASE("a rank that waits itself for another one is not the one that is missing") {
+// Ranks 0 and 1 share a group, and so do 1 and 2.
+TEST_CASE("a rank that waits for another one is not the missing one") {
   std::vector<Rank> ranks = {Rank(0), Rank(1), Rank(2)};
   const auto a0 = ranks[0].join("a", 2, 0), a1 = ranks[1].join("a", 2, 1);
   const auto b1 = ranks[1].join("b", 2, 0), b2 = ranks[2].join("b", 2, 1);
@@ -224,7 +224,7 @@ TEST_CASE("a rank that waits itself for another one is not the one that is missi
   CHECK(absent(*answer) == std::vector<std::size_t>{2});
 }
 
-TEST_CASE("work that is queued after the call that a rank waits in waits for nobody yet") {
+TEST_CASE("work queued after the call in which a rank waits does not wait for anybody yet") {
   std::vector<Rank> ranks = {Rank(0), Rank(1), Rank(2)};
   const auto a0 = ranks[0].join("a", 2, 0), a1 = ranks[1].join("a", 2, 1);
   const auto b0 = ranks[0].join("b", 2, 0), b2 = ranks[2].join("b", 2, 1);
@@ -251,7 +251,7 @@ TEST_CASE("groups that are called in two orders are a circle") {
   CHECK(answer->circle[1].for_state == 0);
 }
 
-TEST_CASE("two stages that both send first are a circle, and one that receives first is none") {
+TEST_CASE("two stages that both send first are a circle, unless one receives first") {
   std::vector<Rank> ranks = {Rank(0), Rank(1)};
   const auto p0 = ranks[0].join("pp", 2, 0), p1 = ranks[1].join("pp", 2, 1);
   ranks[0].in({ranks[0].send(p0, 1)});
@@ -277,11 +277,11 @@ TEST_CASE("two stages that both send first are a circle, and one that receives f
   }
 }
 
-TEST_CASE("a call that is queued after unfinished work has not come") {
+TEST_CASE("a call queued after unfinished work has not come") {
   std::vector<Rank> ranks = {Rank(0), Rank(1)};
   const auto p0 = ranks[0].join("pp", 2, 0), p1 = ranks[1].join("pp", 2, 1);
   ranks[0].in({ranks[0].send(p0, 1)});
-  SUBCASE("both send, and receive after that") {
+  SUBCASE("both send, and then receive") {
     ranks[0].calls[ranks[0].receive(p0, 1)].flags |= RankState::kQueued;
     ranks[1].in({ranks[1].send(p1, 0)});
     ranks[1].calls[ranks[1].receive(p1, 0)].flags |= RankState::kQueued;
@@ -289,7 +289,7 @@ TEST_CASE("a call that is queued after unfinished work has not come") {
     REQUIRE(answer);
     CHECK(answer->kind == Kind::circle);
   }
-  SUBCASE("the other one is in a kernel of its own") {
+  SUBCASE("the other one is in its own kernel") {
     ranks[1].calls[ranks[1].receive(p1, 0)].flags |= RankState::kQueued;
     const auto answer = answer_of(ranks);
     REQUIRE(answer);
@@ -298,11 +298,11 @@ TEST_CASE("a call that is queued after unfinished work has not come") {
   }
 }
 
-TEST_CASE("a message is matched by its peer and direction, not by the group alone") {
+TEST_CASE("a message is matched by its peer and direction, not only by the group") {
   std::vector<Rank> ranks = {Rank(0), Rank(1), Rank(2)};
   std::vector<std::uint32_t> group;
   for (Rank& rank : ranks) group.push_back(rank.join("pp", 3, *rank.rank));
-  // Rank 1 has received from rank 2 and sent to rank 0: neither is what rank 0 waits for.
+  // Rank 1 has received from rank 2 and sent to rank 0; rank 0 waits for neither.
   ranks[1].receive(group[1], 2), ranks[2].send(group[2], 1);
   ranks[1].send(group[1], 0), ranks[0].receive(group[0], 1);
   ranks[0].in({ranks[0].send(group[0], 1)});
@@ -314,7 +314,7 @@ TEST_CASE("a message is matched by its peer and direction, not by the group alon
   CHECK(answer->call.function == Function::send);
 }
 
-TEST_CASE("nothing is answered if communicators or messages are missing from a record") {
+TEST_CASE("there is no answer if communicators or messages are missing from a record") {
   auto ranks = world({5, 4, 5});
   ranks[0].is_whole = false;
   CHECK_FALSE(answer_of(ranks));

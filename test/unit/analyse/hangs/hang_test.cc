@@ -30,7 +30,7 @@ struct Still : PictureBuilder {
 
 }  // namespace
 
-TEST_CASE("an unwritten marker behind one operation brackets where it hangs") {
+TEST_CASE("an unwritten marker after one operation brackets where it hangs") {
   Still run;
   const auto stream = run.stream(0);
   run.issue(stream, op::Kind::kernel, op::kMarked);
@@ -43,17 +43,17 @@ TEST_CASE("an unwritten marker behind one operation brackets where it hangs") {
   CHECK(failure->hang->thread == nullptr);
 }
 
-TEST_CASE("work that may all have finished is no hang") {
+TEST_CASE("work that may all have finished is not a hang") {
   Still run;
   const auto stream = run.stream(0);
   run.issue_many(stream, 13);
   CHECK(!hang(run.process, 60));
-  // Nor is a thread in a call that need not wait for the GPU.
+  // Neither is a thread in a call that need not wait for the GPU.
   run.wait(wire::thread::Wait::none);
   CHECK(!hang(run.process, 60));
 }
 
-TEST_CASE("a wait for a context with two unfinished streams leaves open which one") {
+TEST_CASE("a wait for a context with two unfinished streams does not decide between them") {
   Still run;
   const auto first = run.stream(0), second = run.stream(0);
   run.issue(first);
@@ -67,7 +67,7 @@ TEST_CASE("a wait for a context with two unfinished streams leaves open which on
   CHECK(failure->hang->site == 1);
 }
 
-TEST_CASE("a stream on which nothing can stand is not the one that hangs") {
+TEST_CASE("a stream on which nothing can block is not the one that hangs") {
   Still run;
   const auto first = run.stream(0), second = run.stream(0);
   run.issue(first, op::Kind::event_record, op::kMarked);
@@ -90,14 +90,14 @@ TEST_CASE("of several operations, one that waits for a value leads") {
   CHECK(failure->candidates.size() == 3);
 }
 
-TEST_CASE("what the legacy stream was given before may hold up a blocking stream") {
+TEST_CASE("earlier work of the legacy stream may block a blocking stream") {
   Still run;
   const auto legacy = run.stream(0), stream = run.stream(0);
   auto& streams = run.process.record.streams;
   streams[legacy].flags = wire::stream::kLegacy;
   run.issue(legacy);
   run.issue(stream, op::Kind::kernel, op::kMarked);
-  SUBCASE("where the stream is a blocking one") {
+  SUBCASE("if the stream is a blocking one") {
     const auto failure = hang(run.process, 60);
     REQUIRE(failure);
     CHECK(failure->grade == Grade::inferred);
@@ -105,7 +105,7 @@ TEST_CASE("what the legacy stream was given before may hold up a blocking stream
     CHECK(failure->because ==
           "2 operations on 2 streams can be the unfinished one, because streams may wait for each other");
   }
-  SUBCASE("and a stream holds up the legacy one, which holds up another") {
+  SUBCASE("and a stream blocks the legacy one, which blocks another") {
     const auto third = run.stream(0);
     streams[stream].marker_issued = 0;
     run.issue(legacy);
@@ -114,7 +114,7 @@ TEST_CASE("what the legacy stream was given before may hold up a blocking stream
     REQUIRE(failure);
     CHECK(failure->candidates.size() == 4);
   }
-  SUBCASE("also beside another that stands by itself") {
+  SUBCASE("also if another stream is blocked independently") {
     const auto apart = run.stream(0);
     streams[apart].flags = wire::stream::kNonBlocking;
     run.issue(apart, op::Kind::kernel, op::kMarked);
@@ -123,25 +123,25 @@ TEST_CASE("what the legacy stream was given before may hold up a blocking stream
     CHECK(failure->grade == Grade::inferred);
     CHECK(failure->candidates.size() == 3);
   }
-  SUBCASE("but not one that was made not to wait") {
+  SUBCASE("but not a non-blocking stream") {
     streams[stream].flags = wire::stream::kNonBlocking;
     const auto failure = hang(run.process, 60);
     REQUIRE(failure);
     CHECK(failure->grade == Grade::bracketed);
     CHECK(failure->candidates.front().operation->stream == stream);
   }
-  SUBCASE("nor one of another context") {
+  SUBCASE("and not one of another context") {
     run.process.record.contexts.push_back(run.process.record.contexts.front());
     streams[stream].context = 1;
     CHECK(hang(run.process, 60)->grade == Grade::bracketed);
   }
-  SUBCASE("nor where it has been seen to finish") {
+  SUBCASE("and not if it was seen to finish") {
     streams[legacy].marker = streams[legacy].marker_issued = 1;
     CHECK(hang(run.process, 60)->grade == Grade::bracketed);
   }
 }
 
-TEST_CASE("what the legacy stream is given later holds up nothing that was issued before, unless by another thread") {
+TEST_CASE("later work of the legacy stream blocks nothing that was issued before, unless by another thread") {
   Still run;
   const auto legacy = run.stream(0), stream = run.stream(0);
   run.process.record.streams[legacy].flags = wire::stream::kLegacy;
@@ -155,7 +155,7 @@ TEST_CASE("what the legacy stream is given later holds up nothing that was issue
   CHECK(hang(run.process, 60)->grade == Grade::inferred);
 }
 
-TEST_CASE("a marker that is queued before the next operation stands behind what came before that one") {
+TEST_CASE("a marker queued before the next operation covers only what came before that operation") {
   Still run;
   const auto legacy = run.stream(0), stream = run.stream(0);
   run.process.record.streams[legacy].flags = wire::stream::kLegacy;
@@ -169,19 +169,19 @@ TEST_CASE("a marker that is queued before the next operation stands behind what 
     CHECK(failure->grade == Grade::inferred);
     CHECK(failure->candidates.size() == 3);
   }
-  SUBCASE("whatever came of that one") {
+  SUBCASE("whatever happened to that operation") {
     run.issue(legacy, op::Kind::kernel, op::kMarked);
     run.issue(stream, op::Kind::kernel, op::kMarkedBefore | op::kReturned).result = 1;
     CHECK(hang(run.process, 60)->candidates.size() == 3);
   }
-  SUBCASE("but not behind what came later") {
+  SUBCASE("but it does not cover what came later") {
     run.issue(stream, op::Kind::kernel, op::kMarkedBefore);
     run.issue(legacy, op::Kind::kernel, op::kMarked);
     CHECK(hang(run.process, 60)->candidates.size() == 2);
   }
 }
 
-TEST_CASE("operations whose records are lost count among those that can be the one") {
+TEST_CASE("operations whose records are lost count among the possible ones") {
   Still run;
   const auto stream = run.stream(0);
   run.issue(stream);
@@ -200,7 +200,7 @@ TEST_CASE("a wait for an event whose recording is lost may wait for any stream")
   const auto first = run.stream(0), second = run.stream(0);
   run.issue(second);
   run.issue(first, op::Kind::event_wait, op::kMarked, 0xe0);
-  CHECK(hang(run.process, 60)->candidates.size() == 1);  // one that was never recorded holds nothing up
+  CHECK(hang(run.process, 60)->candidates.size() == 1);  // an event that was never recorded blocks nothing
   run.process.record.dropped_operations = 1;
   const auto failure = hang(run.process, 60);
   REQUIRE(failure);
@@ -208,11 +208,11 @@ TEST_CASE("a wait for an event whose recording is lost may wait for any stream")
   CHECK(failure->candidates.size() == 2);
 }
 
-TEST_CASE("a stream that waits for a value leaves the lead to the one that is to write it") {
+TEST_CASE("a stream that waits for a value leaves the lead to the stream that should write it") {
   Still run;
   const auto first = run.stream(0), second = run.stream(0);
   run.issue(first, op::Kind::memory_operation, op::kMarked, 0xa0).memory_operation = op::MemoryOperation::wait_equal;
-  SUBCASE("where that is proven to stand") {
+  SUBCASE("if that one is proven to be blocked") {
     run.issue(second, op::Kind::kernel, op::kMarked);
     run.issue(second, op::Kind::memory_operation, 0, 0xa0).memory_operation = op::MemoryOperation::write;
     const auto failure = hang(run.process, 60);
@@ -220,7 +220,7 @@ TEST_CASE("a stream that waits for a value leaves the lead to the one that is to
     CHECK(failure->grade == Grade::bracketed);
     CHECK(failure->candidates.front().operation->stream == second);
   }
-  SUBCASE("or stands beside it where that may be") {
+  SUBCASE("or is listed with it if that one may be blocked") {
     run.issue(second);
     run.issue(second, op::Kind::memory_operation, 0, 0xa0).memory_operation = op::MemoryOperation::write;
     const auto failure = hang(run.process, 60);
@@ -230,14 +230,14 @@ TEST_CASE("a stream that waits for a value leaves the lead to the one that is to
   }
 }
 
-TEST_CASE("a process whose picture is frozen has failed, not hung") {
+TEST_CASE("a process whose state is frozen has failed, not hung") {
   Still run;
   run.issue(run.stream(0), op::Kind::kernel, op::kMarked);
   run.process.record.state = wire::area::State::frozen;
   CHECK(!hang(run.process, 60));
 }
 
-TEST_CASE("a thread that stands in the call that issues something") {
+TEST_CASE("a thread that is blocked in the call that issues something") {
   Still run;
   const auto stream = run.stream(0);
   run.issue_many(stream, 2, op::kMarked);

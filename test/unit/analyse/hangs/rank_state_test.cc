@@ -49,7 +49,7 @@ class Rank : public PictureBuilder {
     session::Collective call;
     call.number = calls.size() + 1;
     call.ordinal = static_cast<std::uint32_t>(call.number);
-    // After the operation before it, and before the next one.
+    // After the previous operation, and before the next one.
     call.ticks = now_ + (now_ == 0 ? 0 : 1);
     call.stream = stream;
     call.flags = flags;
@@ -69,7 +69,7 @@ TEST_CASE("a process without communicators has no state") {
   CHECK_FALSE(rank_state(process, kAllCalls));
 }
 
-TEST_CASE("a call is done by the kernel that follows it on its stream, or by the one that its thread launched before") {
+TEST_CASE("a call belongs to the next kernel on its stream, or to its thread's last one") {
   for (const bool before : {true, false}) {
     Rank rank;
     for (int i = 0; i < 3; ++i) {
@@ -85,7 +85,7 @@ TEST_CASE("a call is done by the kernel that follows it on its stream, or by the
   }
 }
 
-TEST_CASE("a call that was never launched is waited in on the host") {
+TEST_CASE("a call that was never launched is waited for on the host") {
   Rank rank;
   rank.call_before_launch();
   rank.finish(1);
@@ -95,7 +95,7 @@ TEST_CASE("a call that was never launched is waited in on the host") {
   CHECK(state->unfinished == Streams{{1}});
 }
 
-TEST_CASE("only the latest calls are kept if so asked") {
+TEST_CASE("only the latest calls are kept if requested") {
   Rank rank;
   for (int i = 0; i < 5; ++i) rank.call_before_launch();
   rank.finish(5);

@@ -36,7 +36,7 @@ class Rank : public PictureBuilder {
     stream_ = stream(0);
   }
 
-  // `callers`: of the program's own, which lie further out.
+  // `callers`: the program's own outer frames.
   std::uint32_t line(std::uint64_t at, const std::string& kernel = kAllReduce,
                      std::vector<std::uint64_t> callers = {}) {
     session::ProcessRecord& record = process.record;
@@ -57,7 +57,7 @@ class Rank : public PictureBuilder {
     for (int i = 0; i < count; ++i) call(line);
   }
 
-  // Its last operation does not end, or all have.
+  // Its last operation does not finish, or all have finished.
   Rank& stand() {
     session::Stream& stream = process.record.streams[stream_];
     process.record.operations.back().flags |= op::kMarked;
@@ -93,7 +93,7 @@ session::Pass ended(int status) {
   return pass;
 }
 
-// Its thread is kept waiting until its end.
+// Its thread waits until its end.
 void wait_in_call(Rank& rank) {
   session::Thread& thread = rank.process.record.threads[0];
   thread.state = wire::thread::State::live;
@@ -110,14 +110,14 @@ std::optional<Ranks> parted(const std::vector<session::Process>& processes) {
 
 }  // namespace
 
-TEST_CASE("a collective is known by its kernel, and what goes between two ranks is none") {
+TEST_CASE("a collective is recognised by its kernel, and transfers between two ranks are not collectives") {
   CHECK(is_collective(kAllReduce));
   CHECK(is_collective("ncclSymkDevKernel_AllReduce_RSxLD_AGxST_sum_f32(ncclSymkDevWorkArgs4K)"));
   CHECK(!is_collective(kSendRecv));
   CHECK(!is_collective("nccl_like_kernel"));
 }
 
-TEST_CASE("a rank that has called fewer has not come") {
+TEST_CASE("a rank that has called fewer collectives has not come") {
   Rank first(0), second(1);
   first.call_many(first.line(0x10), 5);
   second.call_many(second.line(0x10), 4);
@@ -133,8 +133,8 @@ TEST_CASE("a rank that has called fewer has not come") {
   CHECK(ranks->calls[1].issued == 4);
 }
 
-TEST_CASE("ranks part where they call at different lines, and not where they hang in the end") {
-  // The second one leaves out its fourth all_reduce; its barrier is taken for it.
+TEST_CASE("ranks diverge where they call at different lines, and not where they finally hang") {
+  // The second one skips its fourth all_reduce, and its barrier is mistaken for it.
   Rank first(0), second(1);
   const auto reduce = first.line(0x10), barrier = first.line(0x20);
   first.call_many(reduce, 5);
@@ -152,7 +152,7 @@ TEST_CASE("ranks part where they call at different lines, and not where they han
   CHECK(ranks->calls[1].collective->site == barrier_too);
 }
 
-TEST_CASE("the same line with another kernel or another number of blocks is told as such") {
+TEST_CASE("the same line with another kernel or another number of blocks is reported as such") {
   Rank first(0), second(1), third(2);
   first.call(first.line(0x10));
   second.call(second.line(0x10)).grid = {24, 1, 1};
@@ -163,7 +163,7 @@ TEST_CASE("the same line with another kernel or another number of blocks is told
   CHECK(parted(processes)->difference == Difference::kernel);
 }
 
-TEST_CASE("ranks that have called the same agree") {
+TEST_CASE("ranks that have made the same calls agree") {
   Rank first(0), second(1);
   for (Rank* rank : {&first, &second}) {
     rank->call_many(rank->line(0x10), 3);
@@ -175,12 +175,12 @@ TEST_CASE("ranks that have called the same agree") {
   REQUIRE(ranks);
   CHECK(ranks->agree());
   CHECK(ranks->number == 4);
-  // One of them is through, or stands at another kernel.
+  // One of them is past it, or is blocked in another kernel.
   processes = job({first, second.finish()});
   CHECK(!parted(processes));
 }
 
-TEST_CASE("a rank without any collective is missing, and a process that is no rank does not count") {
+TEST_CASE("a rank without any collective is missing, and a process that is not a rank does not count") {
   Rank first(0), second(1), other(std::nullopt, 200);
   first.call(first.line(0x10));
   first.stand();
@@ -204,7 +204,7 @@ TEST_CASE("processes without a rank that call collectives are ranks too") {
   CHECK(ranks->calls[1].process->pid == 200);
 }
 
-TEST_CASE("another process of a rank, which calls none, does not stand for it") {
+TEST_CASE("another process of a rank that calls no collectives does not replace it") {
   Rank first(0), second(1), worker(1, 900);
   first.call(first.line(0x10));
   second.call(second.line(0x10));
@@ -218,7 +218,7 @@ TEST_CASE("another process of a rank, which calls none, does not stand for it") 
   }
 }
 
-TEST_CASE("two processes of one rank that both call collectives leave it open") {
+TEST_CASE("two processes of one rank that both call collectives leave the answer open") {
   Rank first(0), second(1), again(1, 900);
   first.call(first.line(0x10));
   second.call(second.line(0x10));
@@ -230,7 +230,7 @@ TEST_CASE("two processes of one rank that both call collectives leave it open") 
   CHECK(!parted(processes));
 }
 
-TEST_CASE("ranks of a pipeline call different things by intent") {
+TEST_CASE("ranks of a pipeline call different things intentionally") {
   Rank first(0), second(1);
   first.call(first.line(0x10));
   second.call(second.line(0x30));
@@ -241,7 +241,7 @@ TEST_CASE("ranks of a pipeline call different things by intent") {
   CHECK(!parted(processes));
 }
 
-TEST_CASE("ranks that go on for long after they differ are meant to") {
+TEST_CASE("ranks that continue for long after they differ do so intentionally") {
   for (const int more : {10, 100}) {
     Rank first(0), second(1);
     first.call(first.line(0x30));
@@ -253,7 +253,7 @@ TEST_CASE("ranks that go on for long after they differ are meant to") {
   }
 }
 
-TEST_CASE("what rings have lost is counted, and where the ranks diverge before that is not known") {
+TEST_CASE("lost records are counted, and where the ranks diverge before them is unknown") {
   Rank first(0), second(1);
   const auto one = first.line(0x10), two = second.line(0x10);
   first.call_many(one, 60);
@@ -268,7 +268,7 @@ TEST_CASE("what rings have lost is counted, and where the ranks diverge before t
   CHECK(ranks->number == 60);
   CHECK(ranks->first == 41);
   CHECK(ranks->calls[1].collective == nullptr);
-  // The second one has never been so far as what is left of the first one's.
+  // The second one never got as far as the remaining records of the first one.
   first.lose(19);
   processes = job({first, second});
   CHECK(parted(processes)->number == 60);
@@ -278,8 +278,8 @@ TEST_CASE("what rings have lost is counted, and where the ranks diverge before t
   CHECK(!parted(processes));
 }
 
-TEST_CASE("a rank that leaves a collective out launches the kernels of two turns") {
-  // Turns of four kernels; whoever leaves out goes on with the next turn's kernels.
+TEST_CASE("a rank that skips a collective launches the kernels of two iterations") {
+  // Iterations of four kernels. A rank that skips a collective continues with the next iteration's kernels.
   const auto train = [](Rank& rank, int turns, std::vector<int> without, std::vector<int> with_more = {}) {
     const auto kernel = rank.line(0x30, "_Z4stepPf"), reduce = rank.line(0x10);
     const auto among = [](const std::vector<int>& list, int turn) {
@@ -290,7 +290,7 @@ TEST_CASE("a rank that leaves a collective out launches the kernels of two turns
       if (!among(without, turn)) rank.call(reduce);
     }
   };
-  SUBCASE("one turn") {
+  SUBCASE("one iteration") {
     Rank first(0), second(1), third(2);
     train(first, 9, {});
     train(second, 9, {5});
@@ -309,13 +309,13 @@ TEST_CASE("a rank that leaves a collective out launches the kernels of two turns
     CHECK(ranks->uneven->kernels == 8);
     CHECK(ranks->uneven->of_others == 4);
   }
-  SUBCASE("more than one: by intent, maybe") {
+  SUBCASE("more than one, perhaps intentionally") {
     Rank first(0), second(1);
     train(first, 12, {}, {4, 8});
     train(second, 11, {});
     CHECK(!parted(job({first.stand(), second.finish()}))->uneven);
   }
-  SUBCASE("not behind turns that were alike") {
+  SUBCASE("not without similar iterations before it") {
     Rank first(0), second(1);
     train(first, 9, {});
     train(second, 9, {2});
@@ -323,7 +323,7 @@ TEST_CASE("a rank that leaves a collective out launches the kernels of two turns
   }
 }
 
-TEST_CASE("two threads that issue theirs in any order do not part the ranks") {
+TEST_CASE("two threads that issue in any order do not make the ranks diverge") {
   Rank first(0), second(1);
   for (Rank* rank : {&first, &second}) {
     rank->process.record.threads.resize(2);
@@ -335,7 +335,7 @@ TEST_CASE("two threads that issue theirs in any order do not part the ranks") {
       operation.thread = 1;
       operation.serial = ++rank->process.record.threads[1].published;
     }
-    // The first thread's count is its own alone.
+    // The first thread's count is only its own.
     rank->process.record.threads[0].published = 1;
     for (auto& operation : rank->process.record.operations) operation.serial = 1;
   }
@@ -351,7 +351,7 @@ TEST_CASE("two threads that issue theirs in any order do not part the ranks") {
   CHECK(parted(processes)->difference == Difference::line);
 }
 
-TEST_CASE("who called the line does not matter, nor where the program lies") {
+TEST_CASE("callers of the line do not matter, and neither does the program's path") {
   Rank first(0), second(1);
   second.process.record.modules[0].path = "/tmp/job.1/train";
   first.call_many(first.line(0x10, kAllReduce, {0x100}), 3);
@@ -363,7 +363,7 @@ TEST_CASE("who called the line does not matter, nor where the program lies") {
   CHECK(!ranks->all_have_come());
 }
 
-TEST_CASE("calls whose lines are not known differ by what they launch alone") {
+TEST_CASE("calls with unknown lines differ only by what they launch") {
   Rank first(0), second(1);
   for (Rank* rank : {&first, &second}) rank->process.record.modules[0].path = "/usr/lib/x86_64-linux-gnu/libtrain.so";
   first.call(first.line(0x10));
@@ -371,8 +371,8 @@ TEST_CASE("calls whose lines are not known differ by what they launch alone") {
   CHECK(parted(job({first.stand(), second.stand()}))->agree());
 }
 
-TEST_CASE("nobody is missing who waits in a collective himself, nor where nobody waits in this one") {
-  // Two of them have one more by a group of theirs, which the rings no longer show.
+TEST_CASE("a rank that waits in a collective is not missing, and nobody is if nobody waits in this one") {
+  // Two of them have one more in their own group, which the rings no longer contain.
   std::vector<Rank> ranks;
   for (int rank = 0; rank < 4; ++rank) {
     Rank& made = ranks.emplace_back(rank);
@@ -390,7 +390,7 @@ TEST_CASE("nobody is missing who waits in a collective himself, nor where nobody
   CHECK(!parted(job({first.finish(), second.finish()})));
 }
 
-TEST_CASE("two jobs of one command are not compared, and what was gone before a job is none of its ranks") {
+TEST_CASE("two jobs of one command are not compared, and a process that ended before a job is not its rank") {
   Rank first({}, 100), second({}, 101), third({}, 200), fourth({}, 201);
   for (Rank* rank : {&first, &second}) rank->call_many(rank->line(0x10), 3);
   for (Rank* rank : {&third, &fourth}) {
@@ -408,7 +408,7 @@ TEST_CASE("two jobs of one command are not compared, and what was gone before a 
   CHECK(parted(processes)->calls.size() == 2);
 }
 
-TEST_CASE("what is not all recorded parts nobody") {
+TEST_CASE("ranks that are not completely recorded are not compared") {
   const auto changed = [](auto change) {
     Rank first(0), second(1);
     first.call_many(first.line(0x10), 4);
@@ -433,7 +433,7 @@ TEST_CASE("what is not all recorded parts nobody") {
   }));
 }
 
-TEST_CASE("a kernel of a rank's own that does not end comes before the collective that waits for it") {
+TEST_CASE("a rank's own hanging kernel comes before the collective that waits for it") {
   Rank first(0), second(1);
   first.call_many(first.line(0x10), 3);
   const auto kernel = second.line(0x70, "_Z4spinPi"), reduce = second.line(0x10);
@@ -481,7 +481,7 @@ TEST_CASE("a job that was ended after a long wait for a rank has hung, one that 
   }
 }
 
-TEST_CASE("who was asked to end, or ended with another one that failed, has not hung") {
+TEST_CASE("a job that was asked to end, or ended with a failed process, has not hung") {
   const auto found = [](auto change) {
     Rank first(0), second(1);
     first.call_many(first.line(0x10), 2);
@@ -509,7 +509,7 @@ TEST_CASE("who was asked to end, or ended with another one that failed, has not 
           session.manifest.passes[0].end = {{}, 15};
           first.process.end = session::ProcessEnd{{}, 15};
         }) == nothing);
-  // An evaluation on one rank that raises; whoever started both ends the other one.
+  // An evaluation on one rank raises an exception, and the common parent ends the other rank.
   CHECK(found([](auto&, Rank&, Rank& second) { second.process.record.exit_status = 1; }).first == 0);
   // It was about to end by itself.
   CHECK(found([](auto&, Rank& first, Rank&) {
@@ -518,7 +518,7 @@ TEST_CASE("who was asked to end, or ended with another one that failed, has not 
         }).first == 0);
 }
 
-TEST_CASE("where the library gave up and nothing is unfinished, the ranks of a job that ended badly are told") {
+TEST_CASE("if the library gave up and nothing is unfinished, the ranks of a job that ended badly are compared") {
   for (const int status : {0, 1}) {
     session::Session session;
     Rank first(0), second(1);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kLimit = 3;
 
-// A process whose operations are all followed by a marker, on a clock in seconds: a tick is a millisecond.
+// A process whose operations are all followed by a marker, on a clock in seconds; one tick is a millisecond.
 struct Live : PictureBuilder {
   Live() {
     auto& record = process.record;
@@ -40,7 +40,7 @@ struct Live : PictureBuilder {
   }
   void end(std::uint32_t on) { ++process.record.streams[on].marker; }
 
-  // Looks every tenth of a second until then.
+  // Calls look() every tenth of a second until then.
   std::vector<session::Stall> until(double time) {
     std::vector<session::Stall> found;
     while (now < time - 1e-9) {
@@ -55,7 +55,7 @@ struct Live : PictureBuilder {
     }
     return found;
   }
-  // How many are found until then.
+  // Returns how many are found until then.
   std::size_t count(double time) { return until(time).size(); }
 
   StallRule rule{kLimit};
@@ -65,7 +65,7 @@ struct Live : PictureBuilder {
 
 }  // namespace
 
-TEST_CASE("a kernel that has not ended after the limit is found once") {
+TEST_CASE("a kernel that has not finished after the limit is found once") {
   Live run;
   const auto stream = run.own_stream();
   run.begin(stream);
@@ -84,7 +84,7 @@ TEST_CASE("a kernel that has not ended after the limit is found once") {
   CHECK(ended[0].seconds == doctest::Approx(30).epsilon(0.1));
 }
 
-TEST_CASE("kernels that each end in time are ordinary, however many are queued") {
+TEST_CASE("kernels that each finish in time are ordinary, however many are queued") {
   Live run;
   const auto stream = run.own_stream();
   for (int i = 0; i < 8; ++i) run.begin(stream);
@@ -112,7 +112,7 @@ TEST_CASE("a line that was seen to take long before may take four times as long"
   }
 }
 
-TEST_CASE("a stream that stalls is found while another one works") {
+TEST_CASE("a stalled stream is found while another one makes progress") {
   Live run;
   const auto stuck = run.own_stream(), busy = run.own_stream();
   run.begin(stuck);
@@ -125,7 +125,7 @@ TEST_CASE("a stream that stalls is found while another one works") {
   CHECK(found == 1);
 }
 
-TEST_CASE("a stream that waits for the event of one that works is ordinary") {
+TEST_CASE("a stream that waits for the event of a progressing one is ordinary") {
   Live run;
   const auto first = run.own_stream(), second = run.own_stream();
   for (int i = 0; i < 12; ++i) run.begin(first);
@@ -144,7 +144,7 @@ TEST_CASE("a stream that waits for the event of one that works is ordinary") {
   }
 }
 
-TEST_CASE("a stream whose value another one is to write is explained by that one") {
+TEST_CASE("a stream whose value another stream should write is explained by that one") {
   Live run;
   const auto waits = run.own_stream(), writes = run.own_stream();
   run.begin(waits, op::Kind::memory_operation, 0xa0).memory_operation = op::MemoryOperation::wait_equal;
@@ -156,10 +156,10 @@ TEST_CASE("a stream whose value another one is to write is explained by that one
   CHECK(found[0].operations.front().stream == writes);
 }
 
-TEST_CASE("streams that may wait for each other are ordinary while one of them moves") {
+TEST_CASE("streams that may wait for each other are ordinary while one of them progresses") {
   Live run;
   const auto first = run.own_stream(), second = run.own_stream();
-  // Where these events were recorded is not known.
+  // The recordings of these events are unknown.
   run.process.record.events_unseen = 1;
   run.begin(first, op::Kind::event_wait, 0xe0);
   for (int i = 0; i < 10; ++i) run.begin(second, op::Kind::event_wait, 0xe1);
@@ -167,7 +167,7 @@ TEST_CASE("streams that may wait for each other are ordinary while one of them m
     CHECK(run.count(2 * i) == 0);
     run.end(second);
   }
-  SUBCASE("and stand together when none does") {
+  SUBCASE("and stall together if none does") {
     const auto found = run.until(40);
     REQUIRE(found.size() == 1);
     CHECK(found[0].operations.size() == 2);
@@ -175,7 +175,7 @@ TEST_CASE("streams that may wait for each other are ordinary while one of them m
   }
 }
 
-TEST_CASE("a kernel behind a long one on a full GPU is ordinary") {
+TEST_CASE("a kernel after a long one on a full GPU is ordinary") {
   Live run;
   const auto first = run.own_stream(), second = run.own_stream();
   run.begin(first);
@@ -185,17 +185,17 @@ TEST_CASE("a kernel behind a long one on a full GPU is ordinary") {
   run.until(2.2);
   run.begin(second);
   CHECK(run.count(2 + 7) == 0);
-  SUBCASE("also when that one stalls: it may be why") {
+  SUBCASE("also if that one stalls, because it may be the reason") {
     const auto found = run.until(30);
     REQUIRE(found.size() == 1);
     CHECK(found[0].operations.front().stream == first);
   }
-  SUBCASE("until that one has ended, when its own time begins") {
+  SUBCASE("until that one has finished, when its own time begins") {
     run.end(first);
     CHECK(run.count(2 + 7 + 2.9) == 0);
     CHECK(run.count(2 + 7 + 5) == 1);
   }
-  SUBCASE("but not if others end beside that one, once it stalls") {
+  SUBCASE("but not if others finish alongside that one, once it stalls") {
     const auto third = run.own_stream();
     std::size_t found = 0;
     for (int i = 1; i < 100; ++i) {
@@ -207,7 +207,7 @@ TEST_CASE("a kernel behind a long one on a full GPU is ordinary") {
   }
 }
 
-TEST_CASE("a kernel behind a long one of a slow line is ordinary, even if others end beside that one") {
+TEST_CASE("a kernel after a long one of a slow line is ordinary, even if others finish alongside that one") {
   Live run;
   const auto first = run.own_stream(), second = run.own_stream(), third = run.own_stream();
   run.begin(first);
@@ -266,7 +266,7 @@ TEST_CASE("a host function does not keep a kernel from starting") {
   CHECK(found[1].operations.front().stream == third);
 }
 
-TEST_CASE("a launch that is still inside its call has no marker, and no time") {
+TEST_CASE("a launch that is still inside its call has no marker, and its time has not begun") {
   Live run;
   const auto stream = run.own_stream();
   run.begin(stream).flags = 0;
@@ -278,7 +278,7 @@ TEST_CASE("a launch that is still inside its call has no marker, and no time") {
   CHECK(run.count(13.5) == 1);
 }
 
-TEST_CASE("where markers are sparse, each operation between two may take as long") {
+TEST_CASE("with sparse markers, each operation between two may take as long") {
   Live run;
   const auto stream = run.own_stream();
   for (int i = 0; i < 4; ++i) run.begin(stream).flags = op::kReturned;
@@ -298,7 +298,7 @@ TEST_CASE("work that no marker follows is not known to be unfinished") {
   CHECK(run.count(30) == 0);
 }
 
-TEST_CASE("an entry that another stream has taken over begins anew") {
+TEST_CASE("an entry that another stream has taken over starts anew") {
   Live run;
   const auto stream = run.own_stream();
   run.begin(stream);
@@ -310,7 +310,7 @@ TEST_CASE("an entry that another stream has taken over begins anew") {
   CHECK(run.rule.judge(run.now + 1, run.process, false).empty());
 }
 
-TEST_CASE("a stall is the same hang when it is read again from the manifest") {
+TEST_CASE("a stall is the same hang after it is read back from the manifest") {
   Live run;
   const auto stream = run.own_stream();
   run.begin(stream, op::Kind::memory_operation, 0xa0).memory_operation = op::MemoryOperation::wait_equal;
@@ -354,16 +354,16 @@ TEST_CASE("a stall that does not fit its process is left out") {
   CHECK(hang_again(run.process, stalls[0]));
   CHECK(is_of(stalls[0], run.process));
   SUBCASE("it has no operation") { stalls[0].operations.clear(); }
-  SUBCASE("its stream is not there") { stalls[0].operations[0].stream = 9; }
-  SUBCASE("its thread is not there") { stalls[0].operations[0].thread = 9; }
-  SUBCASE("what it waits for is not there") {
+  SUBCASE("its stream does not exist") { stalls[0].operations[0].stream = 9; }
+  SUBCASE("its thread does not exist") { stalls[0].operations[0].thread = 9; }
+  SUBCASE("what it waits for does not exist") {
     stalls[0].recorded = stalls[0].operations[0];
     stalls[0].recorded->stream = 9;
   }
   CHECK(!hang_again(run.process, stalls[0]));
 }
 
-TEST_CASE("a hang that the run ended with takes the place of its stall") {
+TEST_CASE("a hang at the end of the run replaces its stall") {
   session::Session session;
   Live run;
   const auto stream = run.own_stream();
@@ -381,7 +381,7 @@ TEST_CASE("a hang that the run ended with takes the place of its stall") {
   CHECK(after.failures[0].hang->seconds == 60);
 }
 
-TEST_CASE("a kernel of NCCL has longer while another process works") {
+TEST_CASE("a kernel of NCCL gets more time while another process works") {
   Live run;
   const auto stream = run.own_stream();
   run.begin(stream).site = run.site("ncclDevKernel_AllReduce_Sum_f32_RING_LL");

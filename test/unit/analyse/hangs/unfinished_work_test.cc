@@ -11,7 +11,7 @@ using wire::thread::Wait;
 
 namespace {
 
-// A process that runs: 10 ticks a second, looked at half a minute after its last operation.
+// A running process with 10 ticks per second, read half a minute after its last operation.
 struct Running : PictureBuilder {
   Running() {
     auto& record = process.record;
@@ -61,7 +61,7 @@ TEST_CASE("a marker that is not written proves that its stream is unfinished") {
   CHECK(standing_streams(work).size() == 1);
 }
 
-TEST_CASE("a tail without a marker proves nothing") {
+TEST_CASE("operations without a later marker prove nothing") {
   Running run;
   const auto stream = run.stream(0);
   run.issue(stream, op::Kind::kernel, op::kMarked);
@@ -74,18 +74,18 @@ TEST_CASE("a tail without a marker proves nothing") {
   CHECK(standing_streams(work).empty());
 }
 
-TEST_CASE("a thread kept waiting for a stream proves that something issued before is unfinished") {
+TEST_CASE("a thread that waits for a stream proves that something issued before is unfinished") {
   Running run;
   const auto stream = run.stream(0);
   run.issue_many(stream, 3);
   run.wait(Wait::stream, stream);
   CHECK(run.look().streams[0].bound == 3);
-  // In a call that has just begun, nothing is proven.
+  // A call that has just begun proves nothing.
   run.process.record.threads[0].call_ticks += 300;
   CHECK(!run.look().streams[0].proven());
 }
 
-TEST_CASE("what was issued after the wait began is not proven to be unfinished") {
+TEST_CASE("operations issued after the wait began are not proven to be unfinished") {
   Running run;
   const auto stream = run.stream(0);
   run.issue(stream);
@@ -94,7 +94,7 @@ TEST_CASE("what was issued after the wait began is not proven to be unfinished")
   CHECK(run.look().streams[0].bound == 1);
 }
 
-TEST_CASE("a wait for a context tells the stream only where one can be meant") {
+TEST_CASE("a wait for a context identifies the stream only if just one is possible") {
   Running run;
   const auto first = run.stream(0);
   run.issue_many(first, 2);
@@ -106,7 +106,7 @@ TEST_CASE("a wait for a context tells the stream only where one can be meant") {
   for (const auto& stream : run.look().streams) CHECK(!stream.proven());
 }
 
-TEST_CASE("a stream that waits for another one's event is not where the hang has its cause") {
+TEST_CASE("a stream that waits for another one's event does not cause the hang") {
   Running run;
   const auto first = run.stream(0), second = run.stream(0);
   run.issue(first, op::Kind::kernel, op::kMarked);
@@ -125,7 +125,7 @@ TEST_CASE("a stream that waits for another one's event is not where the hang has
   CHECK(standing[0]->index == first);
 }
 
-TEST_CASE("waits for events that are over, or were never recorded, hold nothing up") {
+TEST_CASE("waits for events that completed, or were never recorded, block nothing") {
   Running run;
   const auto first = run.stream(0), second = run.stream(0);
   run.issue(first, op::Kind::event_record, op::kMarked, 0xe1);
@@ -139,14 +139,14 @@ TEST_CASE("waits for events that are over, or were never recorded, hold nothing 
   CHECK(work.streams[0].waits.empty());
 }
 
-TEST_CASE("a wait whose call overlapped with another thread's recording of the event may stand at it") {
+TEST_CASE("a wait whose call overlapped with another thread's recording of the event may wait for it") {
   Running run;
   run.process.record.threads.resize(2);
   const auto first = run.stream(0), second = run.stream(0);
   auto& operations = run.process.record.operations;
   run.issue(first);
   run.issue(second, op::Kind::event_wait, op::kMarked, 0xe0);
-  auto& record = run.issue(first, op::Kind::event_record, 0, 0xe0);  // begun later, and maybe done before
+  auto& record = run.issue(first, op::Kind::event_record, 0, 0xe0);  // began later, and may have been done before
   record.thread = 1;
   record.serial = run.process.record.threads[1].published = 1;
   --run.process.record.threads[0].published;
@@ -160,23 +160,23 @@ TEST_CASE("a wait whose call overlapped with another thread's recording of the e
     run.issue(second).ticks = 25;
     CHECK_FALSE(waiting(run.look()));
   }
-  SUBCASE("unless both are of one thread") {
+  SUBCASE("unless both are from one thread") {
     record.thread = 0;
     record.serial = ++run.process.record.threads[0].published;
     run.process.record.threads[1].published = 0;
     CHECK_FALSE(waiting(run.look()));
   }
-  SUBCASE("unless that has finished") {
+  SUBCASE("unless the recording has finished") {
     run.process.record.streams[first].marker = 2;
     CHECK_FALSE(waiting(run.look()));
   }
-  SUBCASE("unless that has finished, and an older recording may be lost") {
+  SUBCASE("unless the recording has finished, and an older one may be lost") {
     run.process.record.streams[first].marker = 2;
     run.process.record.threads[0].published += 1;
-    run.process.record.operations[1].serial += 1;  // the one before it is not there
+    run.process.record.operations[1].serial += 1;  // the previous record is missing
     CHECK(waiting(run.look()));
   }
-  SUBCASE("where the recording's own call may have been done later, the one before it counts, too") {
+  SUBCASE("if the recording's own call may have been done later, the previous recording counts, too") {
     operations[1].ticks = 35;
     run.process.record.streams[first].marker = 1;
     auto& earlier = run.issue(first, op::Kind::event_record, 0, 0xe0);
@@ -187,7 +187,7 @@ TEST_CASE("a wait whose call overlapped with another thread's recording of the e
   }
 }
 
-TEST_CASE("a thread kept waiting for an event proves that its recording is unfinished") {
+TEST_CASE("a thread that waits for an event proves that its recording is unfinished") {
   Running run;
   run.process.record.threads.resize(2);
   const auto first = run.stream(0), second = run.stream(0);
@@ -207,14 +207,14 @@ TEST_CASE("a thread kept waiting for an event proves that its recording is unfin
     REQUIRE(work.streams.size() == 1);
     CHECK(work.streams[0].bound == 2);
   }
-  SUBCASE("not where another thread records it elsewhere at that moment") {
+  SUBCASE("not if another thread is recording it elsewhere at that moment") {
     const std::uint64_t began = run.wait(Wait::event, op::kNoStream, 0xe1).call_ticks;
     by_another(run.issue(second, op::Kind::event_record, 0, 0xe1), began);
     const auto work = run.look();
     CHECK(!work.threads[0].stream);
     for (const auto& stream : work.streams) CHECK(!stream.proven());
   }
-  SUBCASE("also where another thread recorded it before, and the recording before that has finished") {
+  SUBCASE("also if another thread recorded it before, and that recording has finished") {
     by_another(run.issue(second, op::Kind::event_record, 0, 0xe1), 22);
     run.process.record.streams[first].marker = 2;
     run.wait(Wait::event, op::kNoStream, 0xe1);
@@ -223,7 +223,7 @@ TEST_CASE("a thread kept waiting for an event proves that its recording is unfin
     REQUIRE(work.streams.size() == 1);
     CHECK(work.streams[0].proven());
   }
-  SUBCASE("which of two is open where both are of one stream") {
+  SUBCASE("of two recordings on one stream either may be meant") {
     by_another(run.issue(first, op::Kind::event_record, 0, 0xe1), 22);
     run.wait(Wait::event, op::kNoStream, 0xe1);
     CHECK(run.look().streams[0].bound == 3);
@@ -242,7 +242,7 @@ TEST_CASE("a wait for a value names the write that is queued for it") {
   work = run.look();
   REQUIRE(work.streams[0].waits[0].write != nullptr);
   CHECK(work.streams[0].waits[0].write->stream == second);
-  // A stream cannot stand at a write.
+  // A stream cannot be blocked in a write.
   CHECK(ordinals(work.streams[1].candidates) == Ordinals{1});
 }
 
@@ -260,7 +260,7 @@ TEST_CASE("a thread inside a copy to the host waits for that copy") {
   CHECK(work.streams[0].bound == 2);
 }
 
-TEST_CASE("work of a context that is gone is nobody's") {
+TEST_CASE("work of a destroyed context does not count") {
   Running run;
   const auto stream = run.stream(0);
   run.issue(stream, op::Kind::kernel, op::kMarked);
@@ -268,7 +268,7 @@ TEST_CASE("work of a context that is gone is nobody's") {
   CHECK(run.look().streams.empty());
 }
 
-TEST_CASE("lost records among those that a stream may stand at are counted") {
+TEST_CASE("lost records among those where a stream may be blocked are counted") {
   Running run;
   const auto stream = run.stream(0);
   run.issue_many(stream, 3);
@@ -280,7 +280,7 @@ TEST_CASE("lost records among those that a stream may stand at are counted") {
   CHECK(ordinals(work.streams[0].candidates) == Ordinals{1, 3, 4});
 }
 
-TEST_CASE("calls that were refused are neither unfinished nor lost") {
+TEST_CASE("refused calls are neither unfinished nor lost") {
   Running run;
   const auto stream = run.stream(1), other = run.stream(0);
   run.issue(stream, op::Kind::kernel, op::kMarked);
