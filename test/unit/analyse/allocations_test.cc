@@ -215,9 +215,7 @@ TEST_CASE("memory of another device is out of reach if nobody granted access to 
   CHECK(out_of_reach(kKnown | 1));
   CHECK(!out_of_reach(kKnown | 2));
   CHECK(!out_of_reach(0));  // from a recorder that does not know
-  SUBCASE("memory of a pool has its own access rights") {
-    record.allocations[0].kind = wire::allocation::Kind::ordered;
-  }
+  SUBCASE("pool memory has separate access rights") { record.allocations[0].kind = wire::allocation::Kind::ordered; }
   SUBCASE("an unknown context") { record.allocations[0].context = 7; }
   CHECK(!out_of_reach(kKnown));
 }

@@ -289,7 +289,7 @@ TEST_CASE("the result of a rerun without values counts if taking values led the 
   CHECK(disturbances(runs.look()).empty());
 }
 
-TEST_CASE("a rerun that took values or ended badly otherwise says nothing of a race") {
+TEST_CASE("a rerun whose operators were inspected says nothing of a race, nor does one that ended badly otherwise") {
   const auto with = [](session::DeliveryKind told, int status) {
     Runs runs(run_of_bad(2, 3));
     runs.add_hooked(passed(5), told);
@@ -553,7 +553,7 @@ TEST_CASE("the window of sites contains all calls of lines and kernels, and thos
   CHECK(std::count(more.begin(), more.end(), ',') == 3);
 }
 
-TEST_CASE("the whole window has every operation, and without an asynchronous failure it is empty") {
+TEST_CASE("the widest window is everything, and the others are empty without an asynchronous failure") {
   Runs runs(passed(0));
   CHECK(rerun_window(runs.look(), Reach::everything).text == "all");
   CHECK(rerun_window(runs.look(), Reach::calls).text.empty());
