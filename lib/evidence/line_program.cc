@@ -84,8 +84,8 @@ class LineProgram {
   LineProgram(const Unit& unit, std::size_t ordinal, Budget& budget)
       : unit_(unit), ordinal_(ordinal), budget_(budget) {}
 
-  // Runs the program, and fills the chains of the addresses that it covers and removes them from `wanted`. Returns the
-  // furthest name.
+  // Runs the program. Fills the chains of the addresses that it covers, and removes these addresses from `wanted`.
+  // Returns the furthest name.
   std::optional<std::uint64_t> run(Wanted& wanted, std::vector<FoundChain>& chains) {
     Cursor in(unit_.program);
     while (!in.done()) {

@@ -111,7 +111,7 @@ bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& s
                traits_of(wire::load(entry, wire::stream::kHandle), memory_.context_uid(context_of(entry)),
                          wire::load(entry, wire::stream::kFlags)));
   } else if (!same && !known.sure) {
-    // The record that says whose operation this is was lost.
+    // The record that shows which stream this operation belongs to was lost.
     lost(1, created);
     return false;
   }

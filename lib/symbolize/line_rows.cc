@@ -127,7 +127,7 @@ class Program {
   LineRow row_{.file = 1, .line = 1};
   std::uint64_t address_ = 0;
   std::optional<std::uint64_t> begin_;  // of the current sequence
-  std::optional<LineRow> candidate_;    // its last row so far that is not past the wanted address
+  std::optional<LineRow> candidate_;    // its last row so far that is not after the address in question
 };
 
 }  // namespace

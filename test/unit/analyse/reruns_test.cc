@@ -24,7 +24,7 @@ session::Process run_of_bad(int finished, int issued, const std::string& kernel 
   return picture.process;
 }
 
-// Two streams whose first operations may be the one.
+// Two streams; the first operation of either may be the one that failed.
 session::Process run_of_two(const std::string& first, const std::string& second) {
   PictureBuilder picture;
   for (const std::string& kernel : {first, second}) {

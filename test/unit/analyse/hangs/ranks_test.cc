@@ -268,7 +268,7 @@ TEST_CASE("lost records are counted, and where the ranks diverge before them is 
   CHECK(ranks->number == 60);
   CHECK(ranks->first == 41);
   CHECK(ranks->calls[1].collective == nullptr);
-  // The second one never got as far as the remaining records of the first one.
+  // The second one never got as far as the first one's remaining records.
   first.lose(19);
   processes = job({first, second});
   CHECK(parted(processes)->number == 60);
