@@ -65,7 +65,7 @@ struct MemoryChange {
 
 // Returns how much memory of that kind the process held on the call's device over time, until the call failed.
 std::vector<MemoryChange> memory_changes(const session::ProcessRecord& record, const session::FailedCall& error);
-// For a call that ran out of memory: returns what the process held of that kind on the call's device.
+// Returns how much memory of that kind the process held on the device of a call that ran out of memory.
 MemoryUse memory_use(const session::ProcessRecord& record, const session::FailedCall& error);
 // Returns whether the call wanted host memory.
 bool wanted_host_memory(const session::FailedCall& error);

@@ -44,7 +44,7 @@ struct Candidate {
   std::string because;  // the reason for its place in the list: "next after the last finished operation of its stream"
   // The number of stream operations the process had issued, this one included; nullopt if the rings lost too much.
   std::optional<std::uint64_t> process_ordinal;
-  // For a launched graph, the node that may have failed; null if unknown. If `nodes` nodes of its line may have failed,
+  // The node of a launched graph that may have failed; null if unknown. If `nodes` nodes of its line may have failed,
   // `node` is the first. `node_index` is its number, from 1 to `nodes_of_graph`.
   const session::GraphNode* node = nullptr;
   std::uint32_t node_index = 0, nodes_of_graph = 0, nodes = 1;
@@ -57,7 +57,7 @@ struct Candidate {
   std::uint32_t site() const { return changed != 0 ? changed : node != nullptr ? node->site : operation->site; }
 };
 
-// For a hang: how long there was no progress, and which threads wait.
+// The state of a hang: how long there was no progress, and which threads wait.
 struct Standstill {
   double seconds = 0;
   const session::Thread* thread = nullptr;     // null if no thread waits inside a call
@@ -127,8 +127,8 @@ struct Rerun {
   Ending end{};                    // of the rerun's command
   bool gave_up = false;            // it stopped waiting because some operation took too long; the rest ran as before
   std::optional<Failure> failure;  // its own first failure; `process` is in the rerun
-  // For a rerun without the recorder, for a GPU core dump: whether the failure recurred, by the dump or by the end of
-  // the program. nullopt if neither decides.
+  // Whether the failure recurred in a rerun without the recorder, for a GPU core dump. The dump or the end of the
+  // program shows this; nullopt if neither decides.
   std::optional<bool> failed_unwatched{};
   bool other_text = false;  // code of the failing operation had been edited, so the rerun says nothing about it
   bool disturbed = false;   // it did not fail, perhaps because the Python hook took values in it
@@ -171,7 +171,7 @@ struct Analysis {
   std::optional<Grade> first_grade;  // of the first failure, before reruns changed it
   std::vector<Rerun> reruns;         // one for each of session.reruns
   Vanished vanished = Vanished::no;  // of asynchronous failures
-  // For a job of several ranks that hung in a collective, or ended badly without a failure.
+  // Set for a job of several ranks that hung in a collective, or ended badly without a failure.
   std::optional<Ranks> ranks;
   std::optional<JobGroups> groups;  // likewise, if the communicators are known; `ranks` is then empty
 };

@@ -18,7 +18,7 @@ struct CudaError {
   std::string_view meaning;       // one sentence
 };
 
-// For a code that is not in the table, returns an entry with the code and "unknown" texts.
+// Returns an entry with "unknown" texts for a code that is not in the table.
 CudaError cuda_error(std::uint32_t code);
 
 // Kernel errors that compute-sanitizer's memcheck detects.

@@ -26,7 +26,7 @@ Ending ending(const session::ProcessEnd& end);
 // Returns the process's own end, or the status that it called exit() with, after which it may still have crashed.
 // Neither is known for a process that was killed and whose parent is not the launcher, for example.
 Ending own_ending(const session::Process& process);
-// As own_ending(). If that is unknown, returns the end of the command, unless the process outlived it.
+// Returns own_ending(). If that is unknown, returns the end of the command, unless the process outlived it.
 Ending ending_of(const session::Session& session, const session::Process& process);
 
 }  // namespace cudadiag::analyse

@@ -48,7 +48,7 @@ class DeviceCode {
     std::size_t function;  // in functions_
   };
   void read_symbols(std::uint32_t image, const Section& table);
-  // For each address, the function that comes first by `before` among those for which `wanted` is true.
+  // Returns for each address the function that comes first by `before` among those for which `wanted` is true.
   template <typename Wanted, typename Before>
   std::vector<Piece> pieces(Wanted wanted, Before before) const;
   const Function* in(const std::vector<Piece>& pieces, std::uint64_t pc) const;

@@ -60,7 +60,7 @@ struct Module {
   std::uint64_t handle = 0;
 };
 
-// Where a row was read; sections that belong to the row name this as their parent.
+// The place where a row was read; sections that belong to the row name this as their parent.
 struct Home {
   std::uint32_t table = 0, row = 0;
 };

@@ -34,7 +34,7 @@ std::function<bool(std::uint64_t)> ending(operation::MemoryOperation what, std::
     case MemoryOperation::wait_equal:
       return [value](std::uint64_t word) { return word == value; };
     case MemoryOperation::wait_at_least:
-      // Also compares across the wraparound of 32 bits, because the width of the word is not reported.
+      // The comparison includes the wraparound of 32 bits, because the width of the word is not reported.
       return [value](std::uint64_t word) {
         const bool narrow = (word | value) >> 32 == 0;
         return narrow ? static_cast<std::int32_t>(static_cast<std::uint32_t>(word - value)) >= 0

@@ -58,7 +58,7 @@ class FailingAddress {
 
   // Returns nullopt if the address cannot be computed.
   std::optional<std::uint64_t> of(const LaneState& lane);
-  // For the given thread, or for any thread if `lane` is null.
+  // Returns the base for the given thread, or for any thread if `lane` is null.
   Base base(const LaneState* lane = nullptr);
   // Number of instructions that contributed values but are not modelled.
   std::uint64_t unknown_opcodes() const;

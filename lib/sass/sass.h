@@ -17,7 +17,7 @@
 
 namespace cudadiag::sass {
 
-// Where a kernel's parameters are in constant bank 0.
+// The place of a kernel's parameters in constant bank 0.
 struct ParameterBank {
   std::uint32_t offset = 0, size = 0;
 };

@@ -7,7 +7,7 @@
 
 namespace cudadiag::session {
 
-// For a file or module without a rule from the user: returns whether it is the user's, by its place and name.
+// Returns whether a file or module without a rule from the user is the user's, by its place and name.
 bool is_python_file_of_users(std::string_view file);
 bool is_module_of_users(std::string_view path);
 

@@ -85,8 +85,7 @@ struct Graph {
   bool whole = false;      // nothing of it is missing
   std::vector<GraphNode> nodes;
   std::vector<GraphEdge> edges;
-  // For a graph whose nodes received new parameters: the id of the original graph, which has the nodes and edges. 0 for
-  // an original.
+  // The id of the original graph, which has the nodes and edges, if nodes received new parameters. 0 for an original.
   std::uint32_t changed_from = 0;
   std::vector<GraphChange> changes;  // sorted by node, at most one each
 };

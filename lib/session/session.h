@@ -95,7 +95,7 @@ struct Pass {
   std::optional<Witness> debugger{};   // for a device pass: cuda-gdb on its dump
   std::vector<std::string> kernels{};  // for a sanitize pass: the mangled names of the checked kernels
   std::optional<Witness> replay{};     // for a confirm pass: the script that repeats the failing call
-  // For a rerun: files of the recorded code, named as in the records, that were edited after the first run.
+  // Files of the recorded code, named as in the records, that were edited between the first run and this rerun.
   std::vector<std::string> rewritten{};
   bool values = false;    // for a rerun: it was meant to take values inside Python
   bool isolated = false;  // for a rerun: it could not change anything

@@ -1,4 +1,4 @@
-// Where sessions are stored and what they are called.
+// The folders of sessions and their names.
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,7 @@ std::vector<std::string> split_at_zeros(const std::string& text) {
   return parts;
 }
 
-// As many as a launcher has places for. Each costs memory and time, and anybody may put more there.
+// The number of places in a launcher. Each area costs memory and time, and anybody may put more there.
 constexpr std::size_t kMostAreas = wire::arena::kAreaCount + wire::arena::kFilesBeside;
 
 std::vector<fs::path> area_files(const std::vector<fs::path>& folders) {

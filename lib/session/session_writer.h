@@ -55,7 +55,7 @@ class SessionWriter {
   base::FileDescriptor create_file(const std::string& name) const;
   std::optional<base::Error> store_manifest(const Manifest& manifest);
   std::optional<base::Error> store_races(const Races& races);
-  // For `status` and `top` during the run. finish() removes it.
+  // Stores what `status` and `top` need during the run. finish() removes it.
   std::optional<base::Error> store_live_place(const LivePlace& place, const Manifest& manifest);
   void drop_live_place();
 

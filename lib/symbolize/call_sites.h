@@ -23,7 +23,7 @@ class CallSites {
   // without DWARF. All addresses are relative to the load bias.
   explicit CallSites(Dwfl_Module* module);
 
-  // For functions that the module defines or names in a call; kNotKnown for all others.
+  // Return functions that the module defines or names in a call; kNotKnown for all others.
   Function function_at(std::uint64_t address) const;
   Function function_named(std::string_view name) const;
   bool defines(Function function) const;

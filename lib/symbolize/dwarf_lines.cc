@@ -173,7 +173,7 @@ Dwarf_Die declaration_of(Dwarf_Die die) {
   return die;
 }
 
-// For functions without a linkage name: those of C, and file-local ones, whose names get the enclosing scopes.
+// Names functions without a linkage name: those of C, and file-local ones, whose names get the enclosing scopes.
 std::string qualified_name(Dwarf_Die& function) {
   const char* own = text_attribute(function, DW_AT_name);
   if (!own) return {};

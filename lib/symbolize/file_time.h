@@ -14,7 +14,7 @@ std::optional<double> time_written(const std::string& file);
 
 // Both return false if the time of the file or of the process is unknown, or there is no such file.
 bool written_since_start(const std::string& file, const session::ProcessRecord& record);
-// As above, but after the process's latest record.
+// Compares with the process's latest record.
 bool written_since_end(const std::string& file, const session::ProcessRecord& record);
 
 // Python keeps a script's name as typed; this resolves it in the folder that the process ran in.

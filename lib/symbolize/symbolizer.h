@@ -27,7 +27,7 @@ class Symbolizer {
   // `process` must be one of the session's, and `site` one of that process's.
   SourceStack stack(const session::Process& process, const session::Site& site);
 
-  // For frames that PyTorch kept when it made a node of its graph.
+  // Returns the stack of frames that PyTorch kept when it made a node of its graph.
   SourceStack stack(const session::Process& process, const std::vector<session::DeliveredFrame>& frames) const;
 
   // `kernel` is the mangled name of the launched kernel ("" if none). nvcc's host stub of a kernel has the same name

@@ -9,7 +9,7 @@
 namespace cudadiag::symbolize {
 namespace {
 
-// Where to look for chains of tail calls, and from which function on; kNotKnown if a pointer was called.
+// The module in which to look for chains of tail calls, and the first function; kNotKnown if a pointer was called.
 struct Start {
   ElfModule* module = nullptr;
   CallSites::Function function = CallSites::kNotKnown;

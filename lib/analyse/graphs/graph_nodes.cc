@@ -23,8 +23,8 @@ using session::ProcessRecord;
 namespace graph_node = wire::graph_node;
 constexpr std::uint32_t kNoError = 0, kAssert = 710;
 
-// For each node, whether it contains others: the nodes of a child graph, or of the known bodies of a conditional node.
-// An empty body counts as unknown.
+// Returns for each node whether it contains others: the nodes of a child graph, or of the known bodies of a conditional
+// node. An empty body counts as unknown.
 std::vector<bool> nodes_that_hold_others(const Graph& graph) {
   std::vector<bool> holders(graph.nodes.size());
   for (const GraphNode& node : graph.nodes) {

@@ -11,16 +11,16 @@ namespace cudadiag::analyse {
 // `seconds`: how long there had been no progress. Returns nullopt if no work of the process is certainly unfinished.
 std::optional<Failure> hang(const session::Process& process, double seconds);
 
-// As hang(), for some streams whose operations together do not finish; other streams may progress. `waiting`: the
-// thread that waits for them; null if none does.
+// Does the same as hang() for some streams whose operations together do not finish; other streams may progress.
+// `waiting` is the thread that waits for them, or null.
 std::optional<Failure> hang_of(const session::Process& process, const std::vector<const UnfinishedStream*>& streams,
                                const WaitingThread* waiting, double seconds);
 
 // Returns whether all operations that can be running are collectives of several ranks.
 bool in_collective(const Failure& hang);
 
-// For a process that ended after a thread had waited long for a collective: libraries then give up and end the process.
-// Returns nullopt if no thread had waited so.
+// Finds the hang of a process that ended after a thread had waited long for a collective: libraries then give up and
+// end it. Returns nullopt if no thread had waited so long.
 std::optional<Failure> hang_until_end(const session::Process& process);
 
 }  // namespace cudadiag::analyse

@@ -27,8 +27,8 @@ struct RankState {
   std::uint32_t pid = 0;
   std::vector<session::Communicator> communicators;
   std::vector<Call> calls;  // the latest ones, sorted by number
-  // For each stream whose work may be unfinished: the calls in it, as indices into `calls`, oldest first. Includes
-  // calls whose kernel was never launched.
+  // The calls in each stream whose work may be unfinished, as indices into `calls`, oldest first. Includes calls whose
+  // kernel was never launched.
   std::vector<std::vector<std::size_t>> unfinished;
   bool is_whole = true;  // no communicator and no message is missing
   double waited = 0;     // seconds since the thread of its latest call last issued anything

@@ -1,6 +1,6 @@
-// Where the ranks of a job diverge: the first collective that some have not reached, or call in a different way.
-// Kernels of NCCL and similar libraries end only once every rank has reached the same collective. If all ranks run the
-// same program, they issue collectives in the same order.
+// The place where the ranks of a job diverge: the first collective that some have not reached, or call in a different
+// way. Kernels of NCCL and similar libraries end only once every rank has reached the same collective. If all ranks run
+// the same program, they issue collectives in the same order.
 #pragma once
 
 #include <cstdint>
@@ -65,8 +65,8 @@ struct Ranks {
 // - the ranks agree, but not all of them are blocked there.
 std::optional<Ranks> parted_ranks(const std::vector<const session::Process*>& processes);
 
-// As parted_ranks(), but only if it matters: always for a job that hangs in a collective. For another job, the ranks
-// must diverge, and some process must have waited for long.
+// Returns parted_ranks() if they matter. They always do for a job that hangs in a collective. For another job, the
+// ranks must diverge, and some process must have waited for long.
 std::optional<Ranks> ranks_to_tell(const std::vector<const session::Process*>& processes, bool hangs);
 
 }  // namespace cudadiag::analyse

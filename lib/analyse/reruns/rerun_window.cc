@@ -51,7 +51,7 @@ void add(Keys& keys, const Failure& failure, Reach reach) {
     const bool may_be_hooked = session::has(failure.process->record, session::Property::python);
     if (may_be_hooked && site != nullptr && site->native != 0)
       keys.add(sites.of_hooked_site(candidate.operation->site), 0);
-    // For a graph, also adds the call that makes it, so that its nodes can be distinguished.
+    // Adds the call that makes a graph, too, so that its nodes can be distinguished.
     const auto* graph = session::by_id(failure.process->record.graphs, candidate.operation->graph);
     if (graph != nullptr) keys.add(sites.of_site(graph->site), 1);
     if (reach == Reach::sites) keys.add(sites.of_kernel(candidate.operation->site), 1);

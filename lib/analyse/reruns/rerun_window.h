@@ -21,7 +21,7 @@ struct RerunWindow {
   std::string words;  // for people: "call 3 of train.py's…"
 };
 
-// For the asynchronous failures of `analysis`; with `sites` also for those that reruns saw.
+// Covers the asynchronous failures of `analysis`; with `sites` also those that reruns saw.
 RerunWindow rerun_window(const Analysis& analysis, Reach reach);
 
 // The candidates that launch a kernel, for a rerun that saves the launch, which waits for few earlier calls. They are

@@ -41,8 +41,8 @@ Detours::Detours(const Program& program) : program_(program) {
   }
 }
 
-// For each instruction, the nearest one that all its paths to an end go through; size() means an end. After Cooper,
-// Harvey and Kennedy, "A simple, fast dominance algorithm".
+// Returns for each instruction the nearest one that all its paths to an end go through; size() means an end. After
+// Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm".
 std::vector<std::uint32_t> Detours::meeting_points() const {
   const std::uint32_t end = program_.size();
   std::vector<std::vector<std::uint32_t>> before(end + 1);

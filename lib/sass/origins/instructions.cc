@@ -56,8 +56,8 @@ std::uint32_t number_origin(std::uint32_t value) {
   return near && value % 16 == 0 ? kNumber | (value & kValue) : 0;
 }
 
-// Where the driver stores the addresses at which the parameters, or all of constant bank 0, can be read like memory.
-// The places depend on the architecture, as does where the parameters begin. Compilers use the first. cuBLAS uses the
+// The places where the driver stores the addresses at which the parameters, or all of constant bank 0, can be read like
+// memory. They depend on the architecture, as does where the parameters begin. Compilers use the first. cuBLAS uses the
 // second, as its kernels for sm_90 and their descriptors show.
 struct OwnAddresses {
   std::uint32_t parameters = 0, bank = 0;

@@ -41,7 +41,7 @@ constexpr bool is_chosen(std::uint32_t origin) { return origin != kTop && (origi
 constexpr std::uint32_t value_of(std::uint32_t origin) { return origin & kValue; }
 }  // namespace origin
 
-// Where the addition of a number moves an address: by 0, by 0 or less, by less, by 0 or more, by more.
+// The direction in which an added number moves an address: by 0, by 0 or less, by less, by 0 or more, by more.
 enum class Lead { nowhere, down, back, anywhere, away };
 
 // There are few distinct sets, so each has a number; 0 is the empty one. A register may always contain something else

@@ -102,7 +102,7 @@ Value Calculator::combined(const Value& a, const Value& b, const Value& c, std::
     const auto known = number(*inputs[at]);
     known ? void(numbers[at] = static_cast<std::uint32_t>(*known)) : others.push_back(at);
   }
-  // For each bit: the result if the inputs that are not constant are 0 or 1.
+  // Computes for each bit the result if the inputs that are not constant are 0 or 1.
   const auto result = [&](bool first, bool second) {
     std::uint32_t out = 0;
     for (std::uint32_t bit = 0; bit < 32; ++bit) {

@@ -45,7 +45,7 @@ std::optional<Range> range_of(const Form& form, const Box& box);
 // Replaces the coordinates that have only one value in the box by numbers.
 Form in_box(const Form& form, const Box& box);
 
-// Where to cut a box so that in each part the form is less than `at` for all threads or for none.
+// A cut of a box: in each part, the form is less than `at` for all threads or for none.
 struct Cut {
   Form form;
   std::int64_t at = 0;

@@ -1,5 +1,5 @@
-// Where a running launcher keeps its recording, for other processes to read. Next to the areas in the session's folder
-// there are these files while the launcher lives:
+// The place where a running launcher keeps its recording, for other processes to read. While the launcher lives, the
+// session's folder contains these files next to the areas:
 //
 //   arena         one line: the launcher's pid, the number of its descriptor, the inode that the descriptor refers to
 //   running.json  the manifest as far as it is known

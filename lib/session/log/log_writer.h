@@ -27,7 +27,7 @@ class LogWriter : public RingReader {
   void lost(std::uint64_t count, std::uint64_t until) override;
   // Writes everything that was handed over to the file.
   void flush();
-  // As flush(). Also notes by thread that nothing up to this serial was left out, except what was counted as lost.
+  // Does the same as flush(), and notes that nothing up to these serials was left out, except what counts as lost.
   void flush_through(const std::vector<std::uint64_t>& serials);
 
   std::uint64_t lost() const { return lost_; }

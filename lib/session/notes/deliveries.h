@@ -13,7 +13,7 @@
 
 namespace cudadiag::session {
 
-// Where the name of a value comes from: the operator's schema, the user's variable, or the kernel's parameter.
+// The source of a value's name: the operator's schema, the user's variable, or the kernel's parameter.
 enum class ValueOrigin : std::uint8_t { schema, variable, kernel };
 
 std::string_view word(ValueOrigin origin);
@@ -128,7 +128,7 @@ enum class DeliveryKind : std::uint8_t {
   checking,  // the process looks for non-finite values
 };
 
-// Empty only for DeliveryKind::other.
+// Returns "" only for DeliveryKind::other.
 std::string_view word(DeliveryKind kind);
 
 struct Delivery {

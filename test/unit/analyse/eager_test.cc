@@ -76,7 +76,7 @@ TEST_CASE("code that Inductor generated from a user's or a library's function is
                   output,
                   dynamo,
                   users}));
-  // With TORCHINDUCTOR_CACHE_DIR set.
+  // TORCHINDUCTOR_CACHE_DIR is set.
   CHECK(told(users, {users}, session::PassKind::eager, "",
              "/scratch/3l/c3lgvasfdy6dpfr2hirqpua5bhr7hp2ra7vldjlqt4tsebjzvw77.py"));
   CHECK(compiled({output, dynamo, package("torch/nn/modules/linear.py"), users}));

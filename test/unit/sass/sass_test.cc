@@ -32,7 +32,7 @@ Modes modes(const std::string& name, const std::vector<std::uint32_t>& pointers,
   return out;
 }
 
-// For a kernel with this many pointer parameters, from 0x210 on.
+// Returns the modes of a kernel with this many pointer parameters, from 0x210 on.
 Modes modes_of(const std::string& text, std::uint32_t pointers = 2) {
   const KernelAccesses kernel = read_sass(text, {0x210, 8 * pointers});
   REQUIRE(kernel.known);
