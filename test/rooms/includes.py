@@ -31,24 +31,24 @@ MAY_INCLUDE = {
 
 # In the order of the table in lib/README.md: the act, and a sentence each.
 ROOMS = {
-    "base": ("", "Tools without a room: descriptors, printable text, demangled names."),
-    "wire": ("", "The layout of what the recorder writes. Both sides include it."),
+    "base": ("", "Small tools that several rooms need: descriptors, printable text, demangled names."),
+    "wire": ("", "The layout of what the recorder writes. Recorder and readers include it."),
     "python": ("record", "The Python package that runs inside the user's process, and its text in our binaries."),
     "record": ("record", "`libcudadiag_record.so`, which runs inside the user's process."),
-    "replay": ("run", "A saved kernel launch: its folder, and the child process that makes it again alone."),
-    "launch": ("run", "Starts the command: environment, signals, shared memory, exit status, isolation."),
-    "supervise": ("run", "One run and its reruns: what is watched, in which order, when it ends. Prints nothing."),
+    "replay": ("run", "A saved kernel launch: its folder, and the child process that repeats it."),
+    "launch": ("run", "The start of the command: environment, signals, shared memory, exit status, isolation."),
+    "supervise": ("run", "One run and its reruns: what to watch, in which order, and when to stop. It prints nothing."),
     "session": ("read", "The folder of a run, and the readers of everything in it."),
-    "evidence": ("read", "Testimony of the GPU and of foreign tools: core dumps, assertions, `cuda-gdb`, `compute-sanitizer`."),
-    "sass": ("read", "Machine code of kernels: which parameters it reads and writes through, which bytes, and the address of a failing instruction."),
-    "symbolize": ("read", "Native, Python and device lines. Decides whose code a frame is."),
+    "evidence": ("read", "What the GPU and other tools report: core dumps, assertions, `cuda-gdb`, `compute-sanitizer`."),
+    "sass": ("read", "The machine code of kernels: the parameters and bytes that it reads and writes, and the address of a failing instruction."),
+    "symbolize": ("read", "Native, Python and device lines. It decides whose code a frame is."),
     "analyse": ("diagnose", "The first failure, its candidates and grade; hangs, ranks, allocations."),
     "races": ("diagnose", "The order between streams, and the memory that each operation uses."),
-    "diagnose/facts": ("diagnose", "The types of a finding that causes and writers share: location, argument, memory."),
-    "diagnose/causes": ("diagnose", "The tables of causes, a file for each family."),
-    "diagnose": ("diagnose", "The `Diagnosis` of one state of a session: findings, notes, passes; also `status`."),
-    "report": ("report", "Writes a `Diagnosis` as text, JSON, SARIF and HTML."),
-    "cmd": ("report", "The command: options, subcommands, what is printed of a run."),
+    "diagnose/facts": ("diagnose", "The parts of a finding that causes and writers share: location, argument, memory."),
+    "diagnose/causes": ("diagnose", "The tables of causes, one file for each family."),
+    "diagnose": ("diagnose", "The `Diagnosis` of one state of a session: findings, notes, passes. Also the data of `status`."),
+    "report": ("report", "The writers of a `Diagnosis` as text, JSON, SARIF and HTML."),
+    "cmd": ("report", "The command: options, subcommands, and the output of a run."),
 }
 TABLE_BEGIN, TABLE_END = "<!-- printed by test/rooms/includes.py --table -->\n", "<!-- end -->\n"
 
