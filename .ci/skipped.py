@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""skipped.py NAME=FILE...: which tests did not run and why, by what ctest --output-junit has written to each file."""
+"""skipped.py NAME=FILE...: prints which tests did not run and why. Each FILE is the output of ctest --output-junit."""
 
 import sys
 import xml.etree.ElementTree as ElementTree
