@@ -169,7 +169,7 @@ struct OtherProcess {
   std::uint64_t bytes = 0;
 };
 
-// What PyTorch's allocator reported in a rerun when it ran out of memory.
+// The report of PyTorch's allocator in a rerun, from the moment when it ran out of memory.
 struct TensorMemory {
   std::uint64_t reserved = 0, allocated = 0, largest_free = 0;
   std::vector<MemoryHolder> holders;  // by the user's line, largest first
@@ -183,12 +183,12 @@ struct TensorMemory {
   std::size_t times = 1;  // how often it found no memory, including the last time
 };
 
-// For a call that ran out of memory: what held the memory at that moment.
+// The holders of the memory when a call ran out of memory.
 struct MemoryUse {
   bool of_host = false;                      // pinned memory was wanted
   std::uint64_t asked = 0;                   // 0 if unknown
-  std::optional<std::uint64_t> free, total;  // of the device
-  std::uint64_t held = 0, peak = 0;          // by this process
+  std::optional<std::uint64_t> free, total;  // bytes of the device
+  std::uint64_t held = 0, peak = 0;          // bytes of this process, at that moment and at most
   bool whole = true;                         // the records of all its allocations are present
   std::vector<MemoryHolder> holders;         // by line, largest first
   std::vector<OtherProcess> others;          // on the same device, after this process had ended
@@ -236,7 +236,7 @@ struct RaceOverlap {
 
 // Two operations on streams that nothing orders. The finding's own line issued the later one.
 struct ResolvedRace {
-  std::vector<ResolvedAccess> accesses;  // two, in the order of issue
+  std::vector<ResolvedAccess> accesses;  // both accesses, in the order of issue
   std::string missing;                   // the missing edge between them, in words
   std::string rerun;      // note that a rerun did not show the race; empty if one did, or if there was no rerun
   bool possible = false;  // not certain; the finding's `because` gives the reason
@@ -255,16 +255,16 @@ struct Cause {
   std::vector<std::size_t> proof;  // indices in Finding::arguments
 };
 
-// For a kernel that PyTorch's autograd launched. Its lines are in `related`: where the node was made ("forward") and
-// where backward() was called ("backward"), if they are known.
+// A kernel that PyTorch's autograd launched. Its lines are in `related`, if they are known: the line that made the node
+// ("forward") and the line that called backward() ("backward").
 struct Backward {
   std::string node;     // "GatherBackward0"; empty if the kernel adds up gradients, or if unknown
   std::string because;  // why the forward line is unknown
   bool leads = false;   // the forward line is the true line: no user code ran in the backward pass
 };
 
-// For an operation on a thread that runs no line of the user's. The finding's location is then the line that started
-// the thread (also in `related`, as "started"), and not a line of `stack`.
+// The start of a thread that runs no line of the user's. The finding's location is then the line that started the
+// thread (also in `related`, as "started"), and not a line of `stack`.
 struct ThreadStart {
   Location issued;                            // the library's line that issued the operation
   bool pool = false;                          // the line gave the work to a pool of threads
@@ -305,8 +305,8 @@ struct Finding {
   // failure), or "libstep.so had been built"; else empty
   std::vector<std::string> changed_sources;  // source files written since the run; their text is left out
   std::optional<Location> caller;            // Python line that called a native one (also in `related`)
-  std::optional<Backward> backward;          // a kernel of a backward pass
-  std::optional<ThreadStart> thread_start;   // a library issued it on a thread of its own
+  std::optional<Backward> backward;          // set for a kernel of a backward pass
+  std::optional<ThreadStart> thread_start;   // set if a library issued the operation on its own thread
   std::string via;                           // bridge from Python to native code: "ctypes, libsmooth.so"
   std::optional<Location> reported_at;       // where the program noticed the failure; nullopt if it never checked
   std::string reported_api;                  // "cudaMemcpy"
@@ -389,7 +389,7 @@ struct GroupRank {
   std::int32_t group_rank = 0;  // in the group
   bool has_come = false;
   std::string call;   // "all_reduce 481 of 1,024 float32"; empty if it has not made the call, or the record is lost
-  Location location;  // of that call, or of where it is instead
+  Location location;  // line of that call, or the line at which the rank is instead
   std::string does;   // for a rank that has not made the call: "is in cudaMemcpy", "last worked"
 };
 
@@ -427,7 +427,7 @@ enum class DumpState { none, unfinished, unread, read };
 
 struct PassLine {
   session::PassKind kind = session::PassKind::record;
-  std::string outcome;  // for people
+  std::string outcome;  // in words, for people
   double seconds = 0;
   std::uint64_t operations = 0, dropped = 0;
   bool isolated = false;  // ran where it could not change anything
@@ -450,7 +450,7 @@ struct Diagnosis {
   std::string driver, cuda, cupti, python, torch, triton, cudnn, nccl;
   std::vector<std::string> gpus;
   std::vector<std::string> command;  // of the target
-  std::string session;               // folder, for the next commands
+  std::string session;               // folder of the session, for the next commands
   bool input_read = false;           // the target read its standard input: a rerun needs the same input again
   bool may_come_back = false;        // reruns did not fail, and none shows that waiting prevented the failure
   std::string started;               // ISO 8601, UTC

@@ -76,7 +76,7 @@ bool is_pointer_in_doubt(const analyse::Failure& failure) {
                      [&](const analyse::Candidate& candidate) { return candidate.operation != launch; });
 }
 
-// The likeliest candidate's kernel proves nothing if another candidate is possible.
+// Whether all candidates have the kernel of the likeliest one. Otherwise its name proves nothing.
 bool kernel_is_known(const Finding& finding) {
   return std::all_of(finding.candidates.begin(), finding.candidates.end(),
                      [&](const CandidateLine& candidate) { return candidate.launch.kernel == finding.launch->kernel; });

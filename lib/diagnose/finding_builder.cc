@@ -323,7 +323,7 @@ class FindingBuilder {
     const symbolize::Location line = resolve(symbolizer_, process_, earlier.site).line.location;
     const Location at = located(line);
     const session::FailedCall* refused = analyse::is_asynchronous(failure_.kind) ? nullptr : failure_.reported;
-    // An operation that the driver refused has a record as well.
+    // The record of an operation exists even if the driver refused it.
     const bool counted = refused != nullptr && refused->domain == wire::error::Domain::driver;
     const bool issued_since = refused != nullptr && refused->operation > earlier.operation + (counted ? 1 : 0);
     finding_.because.add(fmt::format("before it {} had returned {} ({}){}{}", session::visible_call(earlier),

@@ -62,7 +62,7 @@ Work work_of_node(const session::GraphNode& node) {
       return Work::copy;
     case 2:
       return Work::memset;
-    case wire::graph_node::kConditional:  // one of its bodies
+    case wire::graph_node::kConditional:  // a graph that is one of its bodies
       return Work::graph;
     default:
       return Work::call;

@@ -24,7 +24,7 @@ struct OpenOperation {
   bool candidate = false;  // it may block its stream
 };
 
-// Another party's action that an operation waits for.
+// An action elsewhere for which an operation waits.
 struct OpenWait {
   WaitsFor kind = WaitsFor::stream;
   std::uint32_t ordinal = 0;

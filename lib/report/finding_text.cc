@@ -123,7 +123,7 @@ class FindingText {
 
   const char* what() const { return finding_.location.line > 0 ? "line" : "function"; }
 
-  // "call 1,847 of this line", if the call is known.
+  // "call 1,847 of this line"; empty if the call is unknown.
   std::string which_call() const {
     if (finding_.launch && finding_.launch->graph_node) {
       const diagnose::NodeNumber& node = *finding_.launch->graph_node;
@@ -284,7 +284,7 @@ class FindingText {
     if (candidates.size() > 1) add("Maybe", std::move(lines), kCandidatesNamed + 1, 1);
   }
 
-  // The use of a value that is not finite.
+  // The line that used a value that is not finite.
   void uses() {
     for (const diagnose::Related& related : finding_.related) {
       if (related.role == diagnose::Role::used && !related.location.source.empty()) {

@@ -103,7 +103,7 @@ Section withheld(const diagnose::Diagnosis& report) {
   return section;
 }
 
-// Commands that find out more.
+// Commands that can find more facts.
 Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   Section section{"Next", {}, 2, 0, Ink::plain, Wide::stays};
   if (report.session.empty() || report.findings.empty() || report.passes.empty()) return section;
@@ -175,7 +175,7 @@ Section run_section(const diagnose::Diagnosis& report) {
   return section;
 }
 
-// With -v: the sections about the run, after its findings.
+// Adds the sections about the run after its findings, for -v.
 void add_run(Page& page, const diagnose::Diagnosis& report, bool suggest_rerun) {
   Section next = next_commands(report, suggest_rerun);
   for (const diagnose::Finding& finding : report.findings) {

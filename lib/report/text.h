@@ -20,7 +20,7 @@ struct TextOptions {
   bool suggest_rerun = true;  // suggest a first rerun; false if one is about to start
 };
 
-// Empty if there is no finding, unless `say_clean` or verbosity asks for more.
+// Returns an empty string if there is no finding, unless `say_clean` or verbosity asks for more.
 std::string write_text(const diagnose::Diagnosis& report, const TextOptions& options);
 
 }  // namespace cudadiag::report

@@ -37,10 +37,10 @@ struct Argument {
   std::vector<std::int64_t> shape, strides;
   std::optional<Number> min, max;
   std::optional<std::uint64_t> nan, inf;
-  // For indices into a dimension with `bound` entries: how many are outside 0..bound-1, and the first of them.
+  // The next four concern indices into a dimension with `bound` entries: how many are outside 0..bound-1, and the first.
   std::optional<std::int64_t> bound;
   std::optional<std::uint64_t> outside;
-  std::vector<std::int64_t> first_outside;  // its index
+  std::vector<std::int64_t> first_outside;  // index of the first one
   std::optional<Number> first_value;
   std::optional<std::uint64_t> pointer;
   std::optional<std::uint64_t> bytes;  // bytes that a copy or memset accesses from `pointer` on

@@ -50,7 +50,7 @@ void drop_text(Finding& finding) {
   if (finding.source_changed()) finding.excerpt.clear();
 }
 
-// For Finding::source_newer_than: what is older than the source of the leading line; empty if nothing is.
+// The text for Finding::source_newer_than; empty if the source of the leading line is not newer than the code.
 std::string older_than_source(const Finding& finding, const session::ProcessRecord& record) {
   const Location& shown = finding.location.nearest();
   if (symbolize::written_since_start(shown.file, record)) return "the program had started";
@@ -107,7 +107,7 @@ void compare_rerun_source(Finding& finding, const analyse::Failure& failure, con
   if (const int line = line_in_rerun(finding, failure, symbolizer); line > 0) {
     finding.because.add(
         fmt::format("the rerun ran a different version of {}, where this call is in line {}", name_of(file), line));
-    // An editor may have kept the file's time.
+    // An editor may have kept the time of the file, so the text is dropped here, too.
     add_once(finding.changed_sources, file);
     drop_text(finding);
   } else if (!failure.rewritten.empty()) {

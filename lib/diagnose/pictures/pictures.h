@@ -65,8 +65,8 @@ struct MemoryCurve {
 };
 
 struct FindingPictures {
-  std::optional<Quotation> own;     // of the true line
-  std::optional<Quotation> blamed;  // of the line at which the program noticed, if that is another one
+  std::optional<Quotation> own;     // quotation of the true line
+  std::optional<Quotation> blamed;  // quotation of the line at which the program noticed, if different
   std::vector<Quotation> accesses;  // for a race: both accesses, in the order of issue
   std::optional<Timeline> timeline;
   std::optional<MemoryCurve> memory;

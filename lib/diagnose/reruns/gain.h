@@ -1,4 +1,4 @@
-// What reruns added: compares the diagnosis of a session before the reruns with the one after them.
+// Compares the diagnosis of a session before reruns with the one after them, to find what the reruns added.
 #pragma once
 
 #include <optional>

@@ -54,7 +54,7 @@ std::vector<OriginStep> steps_of(const Traced& traced, const symbolize::Symboliz
   return steps;
 }
 
-// False if the value differs from that of the confirmed failure: the program then behaves differently in each run.
+// Returns false if the value differs from that of the confirmed failure: the program then differs between runs.
 bool is_value_of(const Finding& finding, const std::optional<Number>& value) {
   const auto bad = std::find_if(finding.arguments.begin(), finding.arguments.end(),
                                 [](const Argument& argument) { return argument.outside.value_or(0) > 0; });

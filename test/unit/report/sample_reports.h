@@ -11,9 +11,9 @@ namespace cudadiag::report {
 using Lines = std::vector<std::string>;
 
 diagnose::Diagnosis python_report();     // one bracketed asynchronous failure in Python
-diagnose::Diagnosis native_report();     // a kernel behind ctypes, several candidates, found at exit
+diagnose::Diagnosis native_report();     // a kernel called through ctypes, several candidates, found at exit
 diagnose::Diagnosis refused_report();    // a refused launch without a line, three processes
-diagnose::Diagnosis crowded_report();    // everything at its longest
+diagnose::Diagnosis crowded_report();    // every section at its longest
 diagnose::Diagnosis device_report();     // the first with facts from a GPU core dump
 diagnose::Diagnosis explained_report();  // the first with its arguments and its cause
 diagnose::Diagnosis clean_report();
