@@ -26,7 +26,7 @@ base::Error failed(const std::string& what, int error) {
   return {"cannot " + what + ": " + std::strerror(error), "the recording goes to the session folder instead"};
 }
 
-// Growing a file past RLIMIT_FSIZE sends SIGXFSZ, so the limit is asked first.
+// Growing a file past RLIMIT_FSIZE sends SIGXFSZ, so this function checks the limit first.
 std::size_t areas_that_fit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wire::arena::kAreaCount;
@@ -62,11 +62,11 @@ base::Result<Arena> Arena::create() {
   return Arena(std::move(file), header, areas, wire::area::kAreaSize);
 }
 
-// The pid may be another process's by now, and the file's text may be forged. The file must be a memory file of this
-// user with that inode, sealed, so that no page can disappear while it is read, and with a header that fits its size.
+// Another process may have this pid by now, and the text in the session's file may be forged. The file must be a sealed
+// memory file of this user with that inode, so that no page can disappear. Its header must fit its size.
 base::Result<Arena> Arena::attach(const session::LivePlace& place) {
   const std::string path = "/proc/" + std::to_string(place.pid) + "/fd/" + std::to_string(place.descriptor);
-  // Something else than a file in memory, a terminal or a pipe, could do something when it is opened.
+  // Opening anything other than a memory file, such as a terminal or a pipe, could have side effects.
   char name[64] = "";
   const ssize_t length = ::readlink(path.c_str(), name, sizeof name - 1);
   if (length < 0 && errno == EACCES) {
@@ -120,7 +120,7 @@ void Arena::stamp_clock(std::size_t area) const {
   const auto now = wire::ClockReading::now();
   const std::uint64_t fields[] = {now.ticks, now.nanoseconds};
   static_assert(wire::area::kClockNanosecondsLast.offset == wire::area::kClockTicksLast.offset + 8);
-  // If the write fails, the area lacks these times, and nothing depends on them.
+  // If the write fails, the area lacks these times, but nothing depends on them.
   [[maybe_unused]] const ssize_t written = ::pwrite(
       file_.get(), fields, sizeof fields, static_cast<off_t>(begin(area) + wire::area::kClockTicksLast.offset));
 }
@@ -155,7 +155,7 @@ std::uint32_t Arena::events() const { return wire::load_acquire(header_, wire::a
 
 std::uint32_t Arena::wait_for_event(std::uint32_t seen, int milliseconds) const {
   const std::timespec patience{milliseconds / 1000, (milliseconds % 1000) * 1'000'000L};
-  // Not FUTEX_PRIVATE: the waker is another process.
+  // FUTEX_PRIVATE must not be used, because the waker is another process.
   ::syscall(SYS_futex, event_word(header_), FUTEX_WAIT, seen, &patience, nullptr, 0);
   return events();
 }

@@ -1,5 +1,5 @@
-// The memory that the launcher holds for the processes it records: a sparse memfd laid out as wire/arena.h says.
-// It cannot be shrunk once made, so that reading it never meets a missing page.
+// The memory that the launcher holds for the processes that it records: a sparse memfd with the layout of wire/arena.h.
+// Once created, it cannot shrink, so a reader never meets a missing page.
 #pragma once
 
 #include <cstddef>
@@ -14,44 +14,44 @@
 
 namespace cudadiag::launch {
 
-// Whether RLIMIT_FSIZE leaves room for the recording of a process, in memory or in a folder.
+// Whether RLIMIT_FSIZE leaves room for the recording of one process, in memory or in a folder.
 bool fits_in_files();
 
 class Arena {
  public:
-  // Fewer areas if RLIMIT_FSIZE does not allow all of them: one that does not fit would kill this process.
+  // Creates fewer areas if RLIMIT_FSIZE does not allow all of them. An area beyond the limit would kill this process.
   static base::Result<Arena> create();
 
-  // Attaches to the arena of another launcher that is still running, to read it. Fails if the place has no arena.
+  // Attaches to the arena of another running launcher, to read it. Fails if the place has no arena.
   static base::Result<Arena> attach(const session::LivePlace& place);
 
   Arena(Arena&& other) noexcept;
   Arena& operator=(Arena&&) = delete;
   ~Arena();
 
-  // How another process opens it.
+  // The path by which another process opens the arena.
   std::string path() const;
   session::LivePlace place() const;
   int file() const { return file_.get(); }
 
-  // How many processes it can take. A place is not given back when its process ends: others may be reading it.
+  // How many processes it can record. A place is not reused after its process has ended: others may be reading it.
   std::size_t places() const { return areas_; }
-  // Areas claimed so far, those that did not fit left out.
+  // The number of areas claimed so far, without the processes that found no area left.
   std::size_t claimed() const;
-  // Processes that found no area left.
+  // The number of processes that found no area left.
   std::size_t turned_away() const;
-  // Those that could not be recorded for other reasons.
+  // The processes that could not be recorded for other reasons.
   session::Unrecorded unrecorded() const;
   std::uint64_t begin(std::size_t area) const;
   std::uint64_t end(std::size_t area) const { return begin(area) + area_bytes_; }
 
-  // The time of a process that has not stamped it itself, for those who read the area later.
+  // Stores the times of a process that has not stored them itself, for later readers of the area.
   void stamp_clock(std::size_t area) const;
 
-  // Waits until the count of freezes is no longer `seen`, at most `milliseconds`; the count now.
+  // Waits until the count of freezes differs from `seen`, for at most `milliseconds`. Returns the current count.
   std::uint32_t events() const;
   std::uint32_t wait_for_event(std::uint32_t seen, int milliseconds) const;
-  // Wakes the waiting thread of this process.
+  // Wakes the thread of this process that waits.
   void wake();
 
  private:
@@ -64,7 +64,7 @@ class Arena {
   std::uint64_t area_bytes_ = 0;
 };
 
-// One area of an arena, mapped while its process is still writing.
+// One area of an arena, mapped while its process is still writing to it.
 class LiveArea {
  public:
   LiveArea(const Arena& arena, std::size_t area);
@@ -72,7 +72,7 @@ class LiveArea {
   LiveArea(const LiveArea&) = delete;
   LiveArea& operator=(const LiveArea&) = delete;
 
-  // Empty if it could not be mapped.
+  // Empty if the area could not be mapped.
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
  private:

@@ -1,4 +1,4 @@
-// Finds the file that a command names, as a shell does.
+// Finds the file that a command name refers to, as a shell does.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 namespace cudadiag::launch {
 
 struct CommandPath {
-  std::string path;  // empty if there is none that can be executed
-  int error = 0;     // ENOENT or EACCES then
+  std::string path;  // empty if no executable file was found
+  int error = 0;     // ENOENT or EACCES if `path` is empty
 };
 
 CommandPath find_command(const std::string& name);

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// CUPTI's library in the wheels, newest generation first; relative to site-packages.
+// The paths of CUPTI's library in Python wheels, relative to site-packages, newest generation first.
 constexpr const char* kWheels[] = {"nvidia/cu13/lib/libcupti.so.13", "nvidia/cuda_cupti/lib/libcupti.so.13",
                                    "nvidia/cuda_cupti/lib/libcupti.so.12"};
 constexpr const char* kLibraries[] = {"libcupti.so.13", "libcupti.so.12"};
@@ -33,7 +33,7 @@ class Candidates {
   void add(const fs::path& file) {
     std::error_code error;
     if (!fs::is_regular_file(file, error)) return;
-    // A toolkit is there by its version and by a link.
+    // A toolkit can appear twice: under its version and under a link.
     const auto same = [&](const fs::path& other) { return fs::equivalent(file, other, error); };
     if (std::none_of(found_.begin(), found_.end(), same)) found_.push_back(file);
   }
@@ -57,7 +57,7 @@ std::vector<fs::path> children(const fs::path& folder, std::string_view prefix) 
   return found;
 }
 
-// PREFIX/lib/python3.X/site-packages and the like for the prefix of a program in PREFIX/bin.
+// Adds PREFIX/lib/python3.X/site-packages and similar folders for the prefix of a program in PREFIX/bin.
 void add_python_prefix(const fs::path& prefix, std::vector<fs::path>& folders) {
   for (const char* lib : {"lib", "lib64", "local/lib"}) {
     for (const fs::path& python : children(prefix / lib, "python3")) {
@@ -67,11 +67,11 @@ void add_python_prefix(const fs::path& prefix, std::vector<fs::path>& folders) {
   }
 }
 
-// The prefix of a Python environment that the user chose by running this program: an interpreter, or a script that an
-// interpreter lies beside. Nobody chose the folders around any other program.
+// The prefix of a Python environment that the user chose by running this program: an interpreter, or a script next to
+// an interpreter. For any other program, the user did not choose the folders around it.
 struct PythonPrefix {
   fs::path path;
-  uid_t owner;  // of the program: who runs it trusts them
+  uid_t owner;  // the owner of the program, whom anybody who runs it trusts
 };
 
 std::vector<PythonPrefix> python_prefixes(const std::vector<std::string>& command) {
@@ -81,7 +81,7 @@ std::vector<PythonPrefix> python_prefixes(const std::vector<std::string>& comman
   const CommandPath found = find_command(command.front());
   if (found.path.empty()) return prefixes;
   std::error_code error;
-  // A virtual environment's python is a link: its own prefix first, then the one it points to.
+  // The python of a virtual environment is a link: try its own prefix first, then that of the link's target.
   for (const fs::path& program : {fs::absolute(found.path, error), fs::canonical(found.path, error)}) {
     const fs::path folder = program.parent_path();
     struct stat status {};

@@ -22,7 +22,7 @@ sigset_t all_requests() {
   return set;
 }
 
-// Ends the process; another thread of it may hold any lock.
+// Ends the process. It takes no locks, because another thread may hold any of them.
 void end_by(int signal) {
   sigset_t one;
   ::sigemptyset(&one);
@@ -32,7 +32,7 @@ void end_by(int signal) {
   ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
 }
 
-// Calls the handler. The signal stays blocked: one that came while it was not would never be counted here.
+// Calls the handler. The signal stays blocked, because a signal that arrived unblocked would never be counted here.
 void hand_on(const signalfd_siginfo& request) {
   const int number = static_cast<int>(request.ssi_signo);
   struct sigaction now {};
@@ -53,7 +53,7 @@ EndableWork::EndableWork(std::chrono::milliseconds patience) {
   requests_ = base::FileDescriptor(::signalfd(-1, &requests, SFD_CLOEXEC | SFD_NONBLOCK));
   done_ = base::FileDescriptor(::eventfd(0, EFD_CLOEXEC));
   if (!requests_.valid() || !done_.valid()) return;
-  // The thread inherits it.
+  // The new thread inherits the blocked signals.
   ::pthread_sigmask(SIG_BLOCK, &requests, &before_);
   taker_ = optional_thread([this, patience] { take_requests(patience); });
   if (!taker_.joinable()) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);

@@ -1,10 +1,10 @@
-// Work that a second request ends, even if it is stuck in a call that no handler interrupts.
+// Work that a second request to end stops, even if it is stuck in a call that no handler interrupts.
 //
-// Reading a source from a file system whose server does not answer blocks until the process is killed, and a handler of
-// ours would not run in the thread that reads. While there is an EndableWork, another thread takes TERM, INT, QUIT and
-// HUP. The first request goes to the handlers, as usual. A second one, a while later, has its default effect.
+// Reading a source can block until the process is killed if the file server does not answer. A signal handler would not
+// run in the blocked thread. While an EndableWork exists, another thread therefore takes TERM, INT, QUIT and HUP. It
+// passes the first request to the handlers, as usual. A second request, a while later, has its default effect.
 //
-// For one thread at a time, the one that works. If no thread can be made, signals keep their actions.
+// Only one thread may use it at a time: the one that works. If no thread can be created, signals keep their actions.
 #pragma once
 
 #include <signal.h>
@@ -18,7 +18,7 @@ namespace cudadiag::launch {
 
 class EndableWork {
  public:
-  // Requests that come within `patience` of the first are the same one: many press Ctrl-C twice.
+  // Requests within `patience` of the first count as one request, because many users press Ctrl-C twice.
   explicit EndableWork(std::chrono::milliseconds patience = std::chrono::seconds(1));
   ~EndableWork();
   EndableWork(const EndableWork&) = delete;

@@ -30,8 +30,8 @@ std::string joined(const std::vector<fs::path>& paths) {
   return out;
 }
 
-// With an injection library the driver writes no core dumps. What the user preloads comes after ours, which passes all
-// on. Only GCC's address sanitizer insists on being the first; it can be told not to.
+// The driver writes no core dumps while an injection library is loaded, so a library is preloaded instead. It precedes
+// the libraries that the user preloads, and passes all calls on. Only GCC's address sanitizer must be told to allow it.
 std::vector<Variable> preloading(const fs::path& recorder) {
   const std::string others = variable("LD_PRELOAD"), sanitizer = variable("ASAN_OPTIONS");
   const std::string own = (recorder.parent_path() / kPreloadFile).string();
@@ -41,13 +41,13 @@ std::vector<Variable> preloading(const fs::path& recorder) {
 
 bool is_a_recorder(const fs::path& library) { return library.filename() == kRecorderFile; }
 
-// The library in CUDA_INJECTION64_PATH, unless it is a recorder: two of them would write to one session.
+// Returns the library in CUDA_INJECTION64_PATH, or nothing if that is a recorder: two would write to one session.
 std::string earlier_injection(const fs::path& recorder) {
   const std::string earlier = variable(names::kInjection);
   return earlier == recorder || is_a_recorder(earlier) ? "" : earlier;
 }
 
-// The driver writes no core dump while CUPTI is in use: the program is watched by hooks.
+// The driver writes no core dump while CUPTI is in use, so a run with --once uses hooks.
 wire::RecordOptions as_recorded(wire::RecordOptions options) {
   if (options.once) options.watch_by = wire::WatchBy::hooks;
   return options;
@@ -105,7 +105,7 @@ std::vector<std::string> environment_with(const std::vector<Variable>& changes) 
     const std::string_view text = *entry;
     const std::string_view name = text.substr(0, text.find('='));
     const auto changed = [&](const Variable& change) { return change.name == name; };
-    // Our target must not see the settings that an outer launcher made for its own.
+    // The target must not see the settings that an outer launcher made for its own target.
     if (name == names::kArena || name == names::kSession || name == names::kWindow || name == names::kValues ||
         name == names::kNans || name == names::kOrigins || name == names::kTensorRaces) {
       continue;

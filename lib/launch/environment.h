@@ -1,4 +1,4 @@
-// The target's environment: what makes the CUDA driver load the recorder, and what the recorder needs to know.
+// The target's environment, which makes the CUDA driver load the recorder and passes settings to the recorder.
 #pragma once
 
 #include <filesystem>
@@ -10,25 +10,25 @@
 
 namespace cudadiag::launch {
 
-// libcudadiag_record.so: $CUDADIAG_RECORDER, else lib/ or lib64/ beside this program's folder.
+// Returns libcudadiag_record.so: $CUDADIAG_RECORDER, or the one in lib/ or lib64/ next to this program's folder.
 base::Result<std::filesystem::path> find_recorder();
 
-// Copies of libcupti that a target may use if it has none loaded, best first: $CUDADIAG_CUPTI, $LD_LIBRARY_PATH,
-// $CUDA_HOME, /usr/local/cuda*, the system's, the wheels of the Python environment that `command` runs in. Nothing is
-// run to find them.
+// Copies of libcupti for a target that has not loaded one, best first: $CUDADIAG_CUPTI, $LD_LIBRARY_PATH, $CUDA_HOME,
+// /usr/local/cuda*, the system's, and the wheels of the Python environment that `command` uses. The search runs no
+// program.
 std::vector<std::filesystem::path> find_cupti(const std::vector<std::string>& command);
-// A sentence about each element of $CUDADIAG_CUPTI that is not a file.
+// One sentence for each element of $CUDADIAG_CUPTI that is not a file.
 std::vector<std::string> missing_cupti();
-// The remedy for them.
+// The remedy for these elements.
 inline constexpr const char* kCorrectCupti = "correct it, or unset it";
 
-// The elements of a variable that is a list of paths.
+// The elements of an environment variable that is a list of paths.
 std::vector<std::string> listed_paths(const char* variable);
 
-// Folders of packages of the Python environment that `command` runs in, likeliest first: those of $VIRTUAL_ENV, and of
-// the prefix that the command lies in if an interpreter lies beside it.
+// The package folders of the Python environment that `command` uses, most likely first: those of $VIRTUAL_ENV, and
+// those of the prefix that contains the command if an interpreter is next to it.
 std::vector<std::filesystem::path> python_packages(const std::vector<std::string>& command);
-// The file of this name below those folders, likeliest first, unless some other user can write it (chosen_path.h).
+// The files with this name below those folders, most likely first, except those that other users can write to.
 std::vector<std::filesystem::path> files_in_python_packages(const std::vector<std::string>& command,
                                                             const std::filesystem::path& name);
 
@@ -37,25 +37,25 @@ struct Variable {
 };
 
 struct RecordingPlace {
-  std::string arena;                  // may be empty: the recorder then writes to `pass_folder`
+  std::string arena;                  // may be empty; the recorder then writes to `pass_folder`
   std::filesystem::path pass_folder;  // may be empty too
   std::string pass = "record";        // the value of CUDADIAG_PASS
-  std::string window;                 // wire/rerun/window.h; empty: nothing is waited for
-  std::string values = "";            // wire/rerun/values.h; empty: none are taken
+  std::string window;                 // see wire/rerun/window.h; empty if the recorder waits for nothing
+  std::string values = "";            // see wire/rerun/values.h; empty if the hook reads no values
 };
 
-// The environment variables for the target.
+// The environment variables to set for the target.
 std::vector<Variable> recording_variables(const std::filesystem::path& recorder, const RecordingPlace& place,
                                           const std::vector<std::filesystem::path>& cupti,
                                           const wire::RecordOptions& options);
 
-// This process's environment with `changes` on top, as execve takes it.
+// This process's environment with `changes` applied, in the form that execve takes.
 std::vector<std::string> environment_with(const std::vector<Variable>& changes);
-// The same without CUDA_INJECTION64_PATH: the driver writes no core dump while it names a library.
+// The same without CUDA_INJECTION64_PATH, because the driver writes no core dump while that names a library.
 std::vector<std::string> environment_without_injection(const std::vector<Variable>& changes);
 
-// A warning about an injection library that the user had set and that a run with these options leaves out; empty if
-// none. Only a run that is to write a core dump leaves one out, and a recorder of another copy of cudadiag always is.
+// A warning about an injection library that the user set and a run with these options leaves out; empty if there is
+// none. Only a run that writes a core dump leaves one out. The recorder of another copy of cudadiag is always left out.
 std::string dropped_injection(const std::filesystem::path& recorder, const wire::RecordOptions& options);
 
 }  // namespace cudadiag::launch

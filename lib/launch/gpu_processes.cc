@@ -9,7 +9,7 @@
 namespace cudadiag::launch {
 namespace {
 
-// nvml.h is in no package that a build needs; these are its stable names and layouts.
+// No build dependency provides nvml.h. These are NVML's stable names and layouts.
 struct NvmlProcess {
   unsigned int pid;
   unsigned long long bytes;
@@ -18,11 +18,11 @@ struct NvmlProcess {
 using NvmlDevice = void*;
 constexpr unsigned long long kNotAvailable = ~0ull;
 
-// NVML counts processes as the host does: in a container its numbers are other processes' here.
+// NVML reports the host's process ids. In a container, these ids belong to other processes.
 bool counts_as_the_host() {
   std::array<char, 64> name{};
   const ssize_t size = ::readlink("/proc/self/ns/pid", name.data(), name.size() - 1);
-  return size > 0 && std::string(name.data()) == "pid:[4026531836]";  // the kernel's number for the first one
+  return size > 0 && std::string(name.data()) == "pid:[4026531836]";  // the kernel's number for the first pid namespace
 }
 
 std::string name_of(unsigned int pid) {

@@ -1,4 +1,4 @@
-// The other processes on a GPU, from NVIDIA's management library (NVML). It is asked here, never inside the target.
+// The other processes on a GPU, from NVIDIA's management library (NVML). The launcher calls NVML, never the target.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace cudadiag::launch {
 
-// Processes with memory on the device of this PCI bus id; none if there is no NVML, or it does not say.
+// Returns the processes with memory on the device with this PCI bus id. Empty if NVML is missing or has no answer.
 std::vector<session::GpuProcess> gpu_processes(const std::string& pci_bus_id);
 
 }  // namespace cudadiag::launch

@@ -40,7 +40,7 @@ Input::Input(int number) : number_(number) {
   }
 }
 
-// No process holds its other end any more.
+// Returns true if no process holds the other end any more.
 bool Input::is_at_end() const {
   pollfd source{number_, POLLIN, 0};
   return ::poll(&source, 1, 0) > 0 && (source.revents & POLLHUP) != 0;
@@ -51,7 +51,7 @@ bool Input::has_something() const {
   return ::poll(&source, 1, 0) > 0;
 }
 
-// tee(2) copies what is in the pipe and leaves it there. With the writer gone that is all there will ever be.
+// tee(2) copies the contents of the pipe without removing them. Without a writer, nothing can be added to them.
 void Input::copy_pipe() {
   pollfd source{number_, POLLIN, 0};
   if (::poll(&source, 1, 0) <= 0 || (source.revents & POLLHUP) == 0) return;
@@ -62,7 +62,7 @@ void Input::copy_pipe() {
   const int room = ::fcntl(number_, F_GETPIPE_SZ);
   if (room > 0) ::fcntl(to.get(), F_SETPIPE_SZ, room);
   if (::fcntl(to.get(), F_GETPIPE_SZ) < room) return;
-  // An empty pipe without a writer gives 0.
+  // For an empty pipe without a writer, tee returns 0.
   if (::tee(number_, to.get(), static_cast<std::size_t>(room), SPLICE_F_NONBLOCK) >= 0) copied_ = std::move(from);
 }
 
@@ -70,7 +70,7 @@ std::string Input::obstacle() const {
   if (kind_ == Kind::terminal) return "its input is a terminal";
   if (!is_stream() || copied_.valid()) return "";
   if (gave_something()) return "its input is a pipe that cannot be read again";
-  // Input that came and was read since then left no trace.
+  // If input arrived and was read in the meantime, it left no trace.
   if (had_writer_) return "its input is a pipe that somebody could write to";
   return "";
 }
@@ -90,7 +90,7 @@ base::FileDescriptor Input::again() const {
     opened = base::FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (kind_ == Kind::file && opened.valid()) ::lseek(opened.get(), offset_, SEEK_SET);
   if (kind_ == Kind::pipe && copied_.valid()) {
-    // A copy of the copy, for this rerun will empty it.
+    // The rerun gets a copy of the copy, because it will empty its pipe.
     std::array<int, 2> copy{};
     if (::pipe2(copy.data(), O_CLOEXEC) == 0) {
       opened = base::FileDescriptor(copy[0]);

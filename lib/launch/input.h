@@ -1,5 +1,5 @@
-// The target's standard input, and whether a rerun can read it again. It is only inspected: nothing is read that the
-// target might want, and the target gets the same descriptor that this program got.
+// The target's standard input, and whether a rerun can read it again. This class only inspects the input and consumes
+// nothing. The target gets the same descriptor that this program got.
 #pragma once
 
 #include <sys/types.h>
@@ -12,16 +12,16 @@ namespace cudadiag::launch {
 
 class Input {
  public:
-  // Looks at descriptor `number` before the target starts.
+  // Inspects descriptor `number` before the target starts.
   explicit Input(int number = 0);
 
-  // Why a rerun cannot have the target's input; empty if it can. Asked after the target has ended.
+  // Why a rerun cannot have the target's input; empty if it can. Call it after the target has ended.
   std::string obstacle() const;
-  // Whether the target took from it, asked after its end; it may have, from a pipe that cannot be read again.
+  // Whether the target read from the input; call it after the target has ended. True if a pipe cannot exclude this.
   bool was_read() const;
-  // Whether every rerun reads the same from it, in full.
+  // Whether every rerun can read the same complete input.
   bool is_lasting() const { return kind_ == Kind::file || copied_.valid(); }
-  // For the rerun: from the start, if there is anything. Not valid: /dev/null could not be opened either.
+  // Returns the input for a rerun, from its start. Not valid if /dev/null was needed and could not be opened.
   base::FileDescriptor again() const;
 
  private:
@@ -30,15 +30,15 @@ class Input {
   void copy_pipe();
   bool has_something() const;
   bool is_at_end() const;
-  // As far as could be seen.
+  // Whether the target read something, as far as could be observed.
   bool gave_something() const;
 
   int number_;
   Kind kind_ = Kind::none;
   off_t offset_ = 0;
-  bool had_something_ = false;   // of a pipe: before the target started
-  bool had_writer_ = false;      // likewise
-  base::FileDescriptor copied_;  // of a pipe whose writer had closed it: all that was in it
+  bool had_something_ = false;   // for a pipe: before the target started
+  bool had_writer_ = false;      // for a pipe: before the target started
+  base::FileDescriptor copied_;  // for a pipe whose writer had closed it: all of its contents
 };
 
 }  // namespace cudadiag::launch

@@ -1,4 +1,4 @@
-// Threads that a run can do without: a limit on processes may leave room for the target, and for nothing else.
+// Threads that a run can do without. A limit on processes may leave room only for the target.
 #pragma once
 
 #include <system_error>
@@ -7,7 +7,7 @@
 
 namespace cudadiag::launch {
 
-// Not joinable: there is no room for one more.
+// Returns a thread that is not joinable if the limit does not allow another thread.
 template <typename Function>
 std::thread optional_thread(Function function) {
   try {

@@ -33,11 +33,11 @@ namespace bp = boost::process;
 namespace cudadiag::launch {
 namespace {
 
-// The actions that this process inherited, for the signals that it handles differently itself.
+// The actions that this process inherited for the signals that it handles itself.
 std::map<int, struct sigaction> inherited;
 std::optional<sigset_t> inherited_blocked;
 
-// Blocks all signals for its life: between fork and exec the child would take those that are meant for the target.
+// Blocks all signals during its lifetime. Between fork and exec, the child would otherwise take the target's signals.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -61,7 +61,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Boost's own way to name a program makes its path argv[0]; the target must see what the user typed.
+// Boost puts the program's path into argv[0], but the target must see what the user typed.
 struct ExactCommand : bp::extend::handler {
   const char* path;
   char* const* arguments;
@@ -82,7 +82,7 @@ struct ExactCommand : bp::extend::handler {
     *fork_failed = true;
   }
 
-  // In the child: what follows must be safe between fork and exec.
+  // This runs in the child, so everything in it must be safe between fork and exec.
   template <typename Executor>
   void on_exec_setup(Executor& executor) const {
     if (options.apart) {
@@ -107,7 +107,7 @@ struct ExactCommand : bp::extend::handler {
 
 struct StartFailure {
   std::error_code error;
-  const char* ours = "";  // what failed before there was anything to be executed
+  const char* ours = "";  // what failed before the command could be executed
 };
 
 StartFailure start(const std::string& path, const std::vector<std::string>& arguments,
@@ -128,24 +128,24 @@ StartFailure start(const std::string& path, const std::vector<std::string>& argu
   bp::child child(command, error);
   if (error) return {error, fork_failed ? "cannot create a process (fork)" : ""};
   pid = child.id();
-  // If Boost itself could not get a pipe, it reports no error and no process: kill() would take -1 for all processes.
+  // If Boost cannot create a pipe, it reports no error and no process. kill() would treat -1 as all processes.
   if (pid <= 0) {
     return {{errno == 0 ? EAGAIN : errno, std::generic_category()}, "cannot create a pipe to it (pipe, fcntl)"};
   }
-  // Its end is taken by Target::reap, together with those of orphans.
+  // Target::reap takes the exit status of this child, along with those of orphans.
   child.detach();
   return {};
 }
 
-// Processes that a first run has left, and those that a shell has started which then became this process.
+// Processes that a first run has left, and processes of a shell that then replaced itself with this process.
 std::vector<pid_t> descendants_until_now() {
   siginfo_t child{};
-  // Mostly none: then /proc need not be searched.
+  // Usually there are none, and /proc need not be searched.
   if (::waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return {};
   return descendants_of(::getpid());
 }
 
-// The command that was probably meant by an unknown name.
+// A hint that names the command that an unknown name probably meant.
 std::string hint_for_missing(const std::string& name) {
   const std::size_t equals = name.find('='), space = name.find(' ');
   if (equals != std::string::npos && equals > 0 && name.find('/') > equals && space > equals) {
@@ -155,7 +155,7 @@ std::string hint_for_missing(const std::string& name) {
   return "check its name, its interpreter (#! line) and PATH";
 }
 
-// The place of the recording is another one for each target.
+// The place of the recording is different for each target, so its variable marks the processes of a target.
 std::string mark_in(const std::vector<std::string>& environment) {
   for (const char* name : {wire::environment::kSession, wire::environment::kArena}) {
     const std::string prefix = std::string(name) + "=";
@@ -220,7 +220,7 @@ std::variant<pid_t, SpawnFailure> start_process(const std::vector<std::string>& 
   pid_t pid = 0;
   StartFailure failure = start(found.path, command, environment, options, pid);
   if (failure.error.value() == ENOEXEC) {
-    // A script without a #! line: a shell runs it, as execvp would have it.
+    // A script without a #! line is run by a shell, as execvp does.
     std::vector<std::string> shell = {"sh", found.path};
     shell.insert(shell.end(), command.begin() + 1, command.end());
     failure = start("/bin/sh", shell, environment, options, pid);
@@ -285,7 +285,7 @@ bool Target::reap() {
       ended_ = true;
     }
   }
-  // There is nothing left to wait for: another waiter has taken its status.
+  // Another waiter has taken the status, so there is nothing left to wait for.
   if (pid < 0 && errno == ECHILD) ended_ = true;
   return ended_;
 }
@@ -300,7 +300,7 @@ void exit_like(const session::ProcessEnd& end) {
   ::sigaddset(&only, *end.signal);
   ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
   ::raise(*end.signal);
-  // The first process of a container does not die of its own signals.
+  // The first process of a container does not die from signals that it sends to itself.
   std::_Exit(128 + *end.signal);
 }
 

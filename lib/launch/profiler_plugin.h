@@ -1,4 +1,4 @@
-// How NCCL is made to tell the recorder of its communicators: as its profiler plugin, in front of the user's own.
+// Makes NCCL report its communicators to the recorder, by loading the recorder as a profiler plugin before the user's.
 #pragma once
 
 #include <filesystem>
@@ -9,11 +9,11 @@
 
 namespace cudadiag::launch {
 
-// The profiler plugin that NCCL would load by itself: the value of $NCCL_PROFILER_PLUGIN, else of its line in NCCL's
-// files of settings ($NCCL_CONF_FILE or ~/.nccl.conf, then /etc/nccl.conf). Empty: NCCL's default one.
+// The profiler plugin that NCCL would load without cudadiag: the value of $NCCL_PROFILER_PLUGIN, or of its line in
+// NCCL's settings files ($NCCL_CONF_FILE or ~/.nccl.conf, then /etc/nccl.conf). Empty for NCCL's default plugin.
 std::string wanted_profiler();
 
-// Empty if the user turned profilers off ("none").
+// Returns no variables if the user turned profilers off ("none").
 std::vector<Variable> profiler_variables(const std::filesystem::path& recorder);
 
 }  // namespace cudadiag::launch

@@ -12,8 +12,8 @@
 namespace cudadiag::launch {
 namespace {
 
-// The terminal sends INT, QUIT and the like to the whole group, the target has them already; what was sent to this
-// process alone (si_code SI_USER and the like, not SI_KERNEL) is the target's.
+// The terminal sends INT, QUIT and similar signals to the whole group, so the target already has them. A signal sent to
+// this process alone (si_code SI_USER or similar, not SI_KERNEL) must be relayed to the target.
 constexpr std::array kRelayed = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 bool took_over = false;
@@ -22,10 +22,10 @@ std::array<int, 2> wake_pipe = {-1, -1};
 std::array<struct sigaction, kRelayed.size() + 1> former;
 sigset_t former_blocked;
 
-// A number of 0 only wakes the reader.
+// Writes the signal to the pipe. The number 0 only wakes the reader.
 void hand_over(const ReceivedSignal& signal) {
   const int saved = errno;
-  // A full pipe wakes its reader all the same; less than all of it is never written.
+  // A full pipe still wakes its reader. A write of this size is never partial.
   [[maybe_unused]] const ssize_t written = ::write(wake_pipe[1], &signal, sizeof signal);
   errno = saved;
 }
@@ -52,7 +52,7 @@ void take_over(int signal, struct sigaction& before) {
 SignalRelay::SignalRelay() {
   was_interrupted = 0;
   if (::pipe2(wake_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
-    // Without a pipe signals could not be noticed: they keep their actions.
+    // Without a pipe, this process could not notice signals, so they keep their actions.
     wake_pipe = {-1, -1};
     took_over = false;
     return;

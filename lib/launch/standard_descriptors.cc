@@ -10,9 +10,9 @@ namespace cudadiag::launch {
 
 void occupy_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    // A filter may refuse to say.
+    // A seccomp filter may refuse fcntl.
     if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
-    // /dev/null would swallow error messages, and does not exist everywhere. The lowest free number is this one.
+    // /dev/null would swallow error messages, and does not exist everywhere. open() returns the lowest free number.
     const int taken = ::open("/", O_PATH | O_CLOEXEC);
     if (taken > descriptor) ::close(taken);
   }

@@ -1,13 +1,13 @@
-// Descriptors 0, 1 and 2 where this program was started without them.
+// Handles descriptors 0, 1 and 2 if this program was started without them.
 #pragma once
 
 namespace cudadiag::launch {
 
-// Takes those that are closed, before anything else can be opened in their places and be read or written for them:
-// reading and writing them still fails, and programs that are started from here still find them closed.
+// Occupies the closed ones, so that no other file gets their numbers and is read or written by mistake. Reading and
+// writing them still fails, and programs started from here still find them closed.
 void occupy_standard_descriptors();
 
-// Whether it was closed when this program started.
+// Whether the descriptor was closed when this program started.
 bool was_closed(int descriptor);
 
 }  // namespace cudadiag::launch

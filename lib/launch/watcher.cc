@@ -7,7 +7,7 @@
 namespace cudadiag::launch {
 namespace {
 
-// A target can write to the arena's header, and so make a wake-up go missing: never wait for one alone.
+// A target can write to the arena's header and suppress a wake-up, so this thread never relies on wake-ups alone.
 constexpr int kPatienceMilliseconds = 500;
 
 }  // namespace

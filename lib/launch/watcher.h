@@ -1,5 +1,5 @@
-// Waits for freezes in the arena on a thread of its own and wakes the launcher's loop at each. If that thread cannot be
-// started, the loop finds them in its next round.
+// Waits for freezes in the arena on a separate thread, and wakes the launcher's loop at each of them. If the thread
+// cannot be started, the loop finds freezes in its next iteration.
 #pragma once
 
 #include <atomic>
@@ -17,12 +17,12 @@ class Watcher {
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
 
-  // Whether a process has frozen since the last time this was asked.
+  // Whether a process has frozen since the last call.
   bool take_freeze();
 
  private:
   Arena& arena_;
-  std::uint32_t seen_;  // the thread's, where there is one
+  std::uint32_t seen_;  // belongs to the thread, if there is one
   std::atomic<bool> frozen_ = false;
   std::atomic<bool> stopping_ = false;
   std::thread thread_;

@@ -33,17 +33,17 @@ using Kind = CallRule::Kind;
 using session::Deed;
 using Verdict = CallJudge::Verdict;
 
-constexpr std::size_t kMostMessages = 1024;  // as the kernel has it
+constexpr std::size_t kMostMessages = 1024;  // the kernel's limit
 
 const Verdict kLetThrough;
-// Beside addresses that a rerun could use in a private network.
+// Added to addresses that a rerun could use in a private network.
 constexpr const char* kNoNetwork = " (a private network is refused here)";
 
-// Whether the kernel would refuse it anyway, for the user's rights or a file system that is only read.
+// Whether the kernel would refuse to write it anyway, because of the user's rights or a read-only file system.
 bool is_refused_anyway(const fs::path& path) { return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0; }
 
 bool is_service(const fs::path& path) {
-  // They answer questions, of users' names and of the GPU's state.
+  // These services answer queries about user names and the state of the GPU.
   constexpr const char* kServices[] = {"/run/nscd/socket", "/run/nvidia-persistenced/socket"};
   static const std::vector<fs::path> folders = {"/run/systemd/userdb", "/var/lib/sss/pipes"};
   return std::find(std::begin(kServices), std::end(kServices), path) != std::end(kServices) || is_below(path, folders);
@@ -57,7 +57,7 @@ bool is_local_socket(pid_t process, int number) {
   const std::string inode = " " + name.substr(8, name.size() - 9);
   std::ifstream table("/proc/" + std::to_string(process) + "/net/unix");
   for (std::string line; std::getline(table, line);) {
-    // "… Inode Path"; without a path the number ends the line.
+    // A line is "… Inode Path". Without a path, the inode ends the line.
     const std::size_t at = line.find(inode);
     if (at == std::string::npos) continue;
     const std::size_t end = at + inode.size();
@@ -66,15 +66,15 @@ bool is_local_socket(pid_t process, int number) {
   return false;
 }
 
-// A name that the kernel gave: five hexadecimal digits.
+// The kernel gives sockets without a name one of five hexadecimal digits.
 bool is_given_by_kernel(const std::string& name) {
   return name.size() == 5 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// CUDA makes one for each process, and puts the process number into the name.
+// CUDA creates one such name for each process, and puts the process id into the name.
 bool is_of_cuda(const std::string& name) { return name.starts_with("cuda-uvmfd-"); }
 
-// The file of a descriptor, or the working folder: calls with an empty path mean it.
+// The file of a descriptor, or the working folder. Calls with an empty path refer to it.
 SeenPath see_itself(pid_t process, int folder) {
   return folder == AT_FDCWD ? see_path(process, AT_FDCWD, ".", true) : see_descriptor(process, folder);
 }
@@ -89,7 +89,7 @@ const CallRule* rule_of(const seccomp_data& call) {
   return nullptr;
 }
 
-// The process that its descriptor `number` means; 0: it has ended.
+// The process that descriptor `number` of `holder` refers to; 0 if it has ended.
 pid_t process_of(pid_t holder, int number) {
   std::ifstream information("/proc/" + std::to_string(holder) + "/fdinfo/" + std::to_string(number));
   for (std::string name, value; information >> name >> value;) {
@@ -187,13 +187,13 @@ SeenPath CallJudge::see(const Call& call, int folder_argument, int path_argument
   const auto path = read_text(call.thread, call.argument(path_argument));
   if (!path) return {};
   const int folder = folder_argument < 0 ? AT_FDCWD : call.integer(folder_argument);
-  // AT_EMPTY_PATH allows it.
+  // AT_EMPTY_PATH permits an empty path.
   const bool itself = path->empty() && folder_argument >= 0;
   if (itself && (folder != AT_FDCWD || call.rule.kind == Kind::change)) return see_itself(call.thread, folder);
   return see_path(call.thread, folder, *path, follows);
 }
 
-// Files of the rerun's own processes, where they name threads and the like.
+// Files below /proc of the rerun's own processes, with which they name threads, for example.
 bool CallJudge::is_own_process(const SeenPath& seen) const {
   const std::string& path = seen.path.native();
   constexpr std::string_view kProcesses = "/proc/";
@@ -232,7 +232,7 @@ CallJudge::Verdict CallJudge::judge_open(const Call& call, std::uint64_t flags) 
   struct stat status {};
   const bool is_folder = ::stat(seen.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
   const bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
-  // The kernel has an error of its own for these.
+  // The kernel itself returns an error for these.
   if (!nameless && ((!seen.exists && !makes) || (seen.exists && (alone || is_folder)))) return kLetThrough;
   if (nameless && isolation_.shared_memory && seen.path == kSharedMemory) return kLetThrough;
   if (seen.exists ? may_use(seen) : may_make(seen)) return kLetThrough;
@@ -269,7 +269,7 @@ CallJudge::Verdict CallJudge::judge_two_paths(const Call& call) {
   const SeenPath to = see(call, to_folder, in_folders ? 3 : 1, false);
   if (!from.reachable || !from.exists || !to.reachable) return kLetThrough;
   if (!from.is_file && call.rule.kind != Kind::link) return kLetThrough;
-  // A file that was opened without a name can be given one.
+  // A file that was opened without a name can get one.
   const bool from_ours = !from.is_file || may_change(from) || from.path == fs::path(kSharedMemory);
   const bool to_ours = to.exists ? may_change(to) : may_make(to);
   if (from_ours && to_ours) {
@@ -298,7 +298,7 @@ CallJudge::Verdict CallJudge::judge_address(const Call& call, std::uint64_t addr
   sa_family_t family = AF_UNSPEC;
   std::memcpy(&family, given.data(), sizeof family);
   if (family == AF_UNIX) return judge_local_address(call, given);
-  // The one takes a connection apart, the other asks the kernel about its own network.
+  // AF_UNSPEC dissolves a connection, and AF_NETLINK asks the kernel about its own network.
   if (family == AF_UNSPEC || family == AF_NETLINK) return kLetThrough;
   const auto endpoint = endpoint_of(given);
   if (!endpoint) return call.refuse(EACCES, "a network of family " + std::to_string(family));
@@ -311,13 +311,13 @@ CallJudge::Verdict CallJudge::judge_endpoint(const Call& call, const Endpoint& e
     if (listens) return kLetThrough;
     const bool own = endpoint.loopback || endpoint.any_address || addresses_.contains(endpoint.address);
     if (!own) return call.refuse(EACCES, endpoint.text);
-    // If no process listens there, the program may have meant a server in the machine's own network. Looked up once
-    // for each port: clients try often, and a machine can have very many sockets.
+    // If no process listens there, the program may have meant a server in the machine's own network. This is looked up
+    // once per port, because clients try often, and a machine can have very many sockets.
     if (!met_ports_.insert(endpoint.port).second) return kLetThrough;
     const bool missed = !is_served(owner_, endpoint.port) && is_served(parent_of(owner_), endpoint.port);
     return missed ? Verdict{0, session::KeptFrom{call.rule.deed, endpoint.text}} : kLetThrough;
   }
-  // Whatever port is free: programs ask for one to learn its number, and accept no connection before they listen.
+  // Port 0 means any free port. Programs bind it to learn its number, and accept no connection before they listen.
   if (listens && endpoint.port == 0) return kLetThrough;
   const auto& ports = isolation_.ports;
   const bool near = endpoint.loopback || (isolation_.any_interface && listens);
@@ -332,7 +332,7 @@ CallJudge::Verdict CallJudge::judge_local_address(const Call& call, std::span<co
   const std::span<const char> bytes = address.subspan(kNameAt);
   if (bytes[0] == '\0') {
     const std::string name(bytes.begin() + 1, bytes.end());
-    // Clients of the program could find the rerun by it.
+    // Clients of the program could find the rerun by this name.
     if (binds && (isolation_.private_network || is_of_cuda(name))) sockets_.insert(name);
     const bool known = sockets_.contains(name) || (landlock_version_ >= 6 && is_given_by_kernel(name));
     return known ? kLetThrough : call.refuse(EACCES, "@" + name.substr(0, name.find('\0')));
@@ -357,7 +357,7 @@ CallJudge::Verdict CallJudge::judge_messages(const Call& call, std::uint64_t fir
   return kLetThrough;
 }
 
-// A socket of the network that has no address gets one when it listens.
+// A network socket without an address gets one when it starts to listen.
 CallJudge::Verdict CallJudge::judge_listen(const Call& call) {
   if (isolation_.private_network || !isolation_.ports.empty() || is_local_socket(call.thread, call.integer(0)))
     return kLetThrough;
@@ -372,7 +372,7 @@ CallJudge::Verdict CallJudge::judge_process(const Call& call, pid_t process) {
 
 CallJudge::Verdict CallJudge::judge_processes(const Call& call, pid_t process) {
   if (process > 0) return judge_process(call, process);
-  // The kernel then reaches the rerun's processes alone.
+  // The kernel then delivers the signal only to processes of the rerun.
   if (landlock_version_ >= 6) return kLetThrough;
   if (process == -1) return call.refuse(EPERM, "all processes");
   const pid_t group = process == 0 ? ::getpgid(call.thread) : -process;

@@ -1,6 +1,6 @@
-// Decides about the system calls of an isolated rerun that wait for an answer, and names what it was kept from. One
-// thread. A call that is let through is still the kernel's to refuse, by Landlock and by the user's rights: a program
-// that changes its arguments meanwhile deceives this, not the kernel.
+// Decides which system calls of an isolated rerun are allowed, and records what the rerun was kept from. One thread
+// uses it. The kernel can still refuse an allowed call, by Landlock and by the user's rights. A program that changes
+// its arguments in the meantime deceives this class, but not the kernel.
 #pragma once
 
 #include <sys/types.h>
@@ -26,17 +26,17 @@ struct Endpoint;
 
 class CallJudge {
  public:
-  // `owner`: all processes that descend from it are the rerun's.
+  // All processes that descend from `owner` belong to the rerun.
   CallJudge(Isolation isolation, pid_t owner, int landlock_version);
 
   struct Verdict {
-    int error = 0;  // 0: the kernel carries the call out
+    int error = 0;  // 0 if the kernel carries out the call
     std::optional<session::KeptFrom> kept;
   };
-  // `thread` has made the call and waits.
+  // `thread` has made the call and waits for the answer.
   Verdict judge(const seccomp_data& call, pid_t thread);
 
-  // Removes what the rerun made in /dev/shm and left there.
+  // Removes the files that the rerun created in /dev/shm and left there.
   void clean_shared_memory();
 
  private:
@@ -56,9 +56,9 @@ class CallJudge {
 
   bool is_own_process(const SeenPath& seen) const;
   bool may_change(const SeenPath& seen);
-  // Whether it may be opened for writing, or connected to.
+  // Whether the file may be opened for writing, or the socket connected to.
   bool may_use(const SeenPath& seen);
-  // Notes what the call is about to make.
+  // Whether the entry may be created. Notes the entry if so.
   bool may_make(const SeenPath& seen);
   SeenPath see(const Call& call, int folder_argument, int path_argument, bool follows) const;
 
@@ -66,10 +66,10 @@ class CallJudge {
   std::vector<std::filesystem::path> writable_;
   pid_t owner_;
   int landlock_version_;
-  std::set<std::string> addresses_;    // of its private network
-  std::set<std::uint16_t> met_ports_;  // there, that it wanted to reach
-  std::set<std::string> shared_;       // entries of /dev/shm that the rerun made
-  std::set<std::string> sockets_;      // names that it gave to sockets outside the file system
+  std::set<std::string> addresses_;    // the addresses of its private network
+  std::set<std::uint16_t> met_ports_;  // the ports in that network that the rerun wanted to reach
+  std::set<std::string> shared_;       // the entries of /dev/shm that the rerun created
+  std::set<std::string> sockets_;      // the names that the rerun gave to sockets outside the file system
 };
 
 }  // namespace cudadiag::launch

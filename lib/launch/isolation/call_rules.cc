@@ -14,10 +14,10 @@ using Kind = CallRule::Kind;
 using When = CallRule::When;
 using session::Deed;
 
-// These are newer than the headers; every architecture has the same numbers.
+// These calls are newer than the headers. Every architecture uses the same numbers for them.
 constexpr long kFchmodat2 = 452, kSetxattrat = 463, kRemovexattrat = 466, kOpenTreeAttr = 467, kFileSetattr = 469;
 constexpr long kMountSetattr = 442, kQuotactlFd = 443;
-// ioctls that change a file through any descriptor of it; FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION.
+// ioctls that change a file through any of its descriptors: FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION.
 constexpr std::uint32_t kSetFlags = 0x40086602, kSetAttributes = 0x401c5820, kSetVersion = 0x40087602;
 
 constexpr std::uint32_t kWrites = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
@@ -33,7 +33,7 @@ constexpr CallRule on_path(long number, Kind kind, Deed deed, int folder, int pa
   return rule;
 }
 
-// `flags`: the argument that may say not to follow a link.
+// `flags` is the argument that may forbid following a link.
 constexpr CallRule with_flags(CallRule rule, int flags) {
   rule.flags = static_cast<std::int8_t>(flags);
   return rule;
@@ -120,7 +120,7 @@ constexpr CallRule refused_if(long number, Deed deed, const char* what, int test
 }
 
 constexpr CallRule kRules[] = {
-    // Files. The frequent ones first.
+    // Files, the most frequent calls first.
     opening(SYS_openat, 0, 1, 2),
     with_flags(on_path(SYS_openat2, Kind::open_how, Deed::write, 0, 1), 2),
     on_path(SYS_mkdirat, Kind::make, Deed::make, 0, 1, false),
@@ -169,7 +169,7 @@ constexpr CallRule kRules[] = {
     on_control(kSetAttributes),
     on_control(kSetVersion),
     refused(SYS_open_by_handle_at, Deed::share, "files by their handle"),
-    // The network.
+    // Network.
     network(SYS_connect, Kind::address, Deed::connect),
     network(SYS_bind, Kind::address, Deed::listen),
     network(SYS_listen, Kind::listen, Deed::listen),
@@ -195,7 +195,7 @@ constexpr CallRule kRules[] = {
     unless_zero(on_process(SYS_move_pages, Kind::process, Deed::change, 0), 0),
     on_process(SYS_setpriority, Kind::priority, Deed::change, 1),
     on_process(SYS_ioprio_set, Kind::priority, Deed::change, 1),
-    // Memory and messages that all processes share.
+    // Memory and messages that all processes can share.
     refused(SYS_shmget, Deed::share, "System V shared memory"),
     refused(SYS_shmat, Deed::share, "System V shared memory"),
     refused(SYS_shmctl, Deed::share, "System V shared memory"),
@@ -212,11 +212,11 @@ constexpr CallRule kRules[] = {
     refused(SYS_add_key, Deed::share, "the kernel's keys"),
     refused(SYS_request_key, Deed::share, "the kernel's keys"),
     refused(SYS_keyctl, Deed::share, "the kernel's keys"),
-    // These would get round the filter. Programs do without them.
+    // These calls would bypass the filter. Programs can do without them.
     refused(SYS_io_uring_setup, Deed::share, "io_uring", ENOSYS),
     refused(SYS_setns, Deed::share, "other namespaces"),
     refused(SYS_chroot, Deed::share, "another root folder"),
-    // Typing for the user, and what only root may do.
+    // Typing into the user's terminal, and calls that only root may make.
     refused_if(SYS_ioctl, Deed::administer, "the terminal", 1, TIOCSTI),
     refused_if(SYS_ioctl, Deed::administer, "the terminal", 1, TIOCLINUX),
     refused_if(SYS_ioctl, Deed::administer, "file systems", 1, FIFREEZE),

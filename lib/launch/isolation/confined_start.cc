@@ -20,7 +20,7 @@
 namespace cudadiag::launch {
 namespace {
 
-// In memory that the child shares until it is another program.
+// Lies in memory that the child shares until it calls exec.
 struct Told {
   enum class Stage : int { none, filter, exec };
   int listener = -1;
@@ -42,7 +42,7 @@ void close_on_exec_from(unsigned first) {
   for (int number = static_cast<int>(first); number < kMost; ++number) ::fcntl(number, F_SETFD, FD_CLOEXEC);
 }
 
-// All that the child needs, made before the fork.
+// Everything that the child needs; prepared before the fork.
 struct Prepared {
   const char* path;
   char* const* arguments;
@@ -54,14 +54,14 @@ struct Prepared {
   Told* told;
 };
 
-// In the child, whose memory is a copy and whose descriptors are the parent's own: what follows must be safe between
-// fork and exec.
+// Runs in the child, whose memory is a copy, but whose descriptor table is the parent's. Everything here must be safe
+// between fork and exec.
 [[noreturn]] void become_target(const Prepared& prepared) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (::getppid() != prepared.parent) ::_exit(125);
   Told& told = *prepared.told;
-  // A rerun does not write again to what the first run was given.
+  // A rerun must not write again to descriptors that the first run was given.
   close_on_exec_from(3);
   if (prepared.isolated) {
     told.stage = Told::Stage::filter;
@@ -74,7 +74,7 @@ struct Prepared {
   told.stage = Told::Stage::exec;
   ::sigprocmask(SIG_SETMASK, prepared.blocked, nullptr);
   ::execve(prepared.path, prepared.arguments, prepared.environment);
-  // A script without a #! line: a shell runs it, as execvp would have it.
+  // A script without a #! line is run by a shell, as execvp does.
   if (errno == ENOEXEC) ::execve("/bin/sh", prepared.shell_arguments, prepared.environment);
   told.error = errno;
   ::_exit(127);
@@ -104,8 +104,8 @@ ConfinedTarget start_here(ConfinedStart& start) {
                           start.isolation.has_value(),
                           ::getpid(),
                           told};
-  // With our descriptors, so that the listener's is ours too; exec gives the child a table of its own. This thread
-  // waits until then.
+  // CLONE_FILES gives this process the listener's descriptor too; exec then gives the child a separate table. This
+  // thread waits until exec.
   const long child = ::syscall(SYS_clone, CLONE_FILES | CLONE_VFORK | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
   if (child == 0) become_target(prepared);
   if (child < 0) return {-1, -1, errno, "making a process (fork)"};
@@ -123,7 +123,7 @@ ConfinedTarget start_here(ConfinedStart& start) {
 ConfinedTarget start_confined(ConfinedStart start) {
   std::promise<ConfinedTarget> promise;
   std::future<ConfinedTarget> target = promise.get_future();
-  // The target dies with the thread that started it, and reaches the recording by it: it stays.
+  // The target dies with the thread that started it, and reaches the recording through it, so the thread must stay.
   std::thread([start = std::move(start), promise = std::move(promise)]() mutable {
     promise.set_value(start_here(start));
     while (true) ::pause();

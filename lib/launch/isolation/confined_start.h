@@ -1,6 +1,6 @@
-// Starts the target of a supervisor: from a thread that is confined for good, while the others of this process are not.
-// The target's memory for the recording is reached through that thread, because a confined process cannot read another
-// one's memory.
+// Starts the target of a supervisor from a separate thread, which is confined permanently while this process's other
+// threads are not. The target reaches its memory for the recording through that thread, because a confined process
+// cannot read another process's memory.
 #pragma once
 
 #include <signal.h>
@@ -17,20 +17,20 @@ namespace cudadiag::launch {
 struct ConfinedStart {
   std::string path;
   std::vector<std::string> arguments;    // argv
-  std::vector<std::string> environment;  // as execve takes it
+  std::vector<std::string> environment;  // in the form that execve takes
   std::optional<Isolation> isolation;
-  sigset_t blocked{};  // by the target
-  int arena = -1;      // its descriptor here
+  sigset_t blocked{};  // the signals that the target blocks
+  int arena = -1;      // the arena's descriptor in this process
 };
 
 struct ConfinedTarget {
   pid_t process = -1;
-  int listener = -1;        // where system calls wait for an answer; -1: none do
+  int listener = -1;        // the descriptor at which system calls wait for an answer; -1 if none do
   int error = 0;            // why there is no process
-  std::string failed = "";  // what failed; empty: exec
+  std::string failed = "";  // what failed; empty for exec
 };
 
-// Once in the life of a process, which from then on has one thread more.
+// May be called once in the life of a process, which has one more thread afterwards.
 ConfinedTarget start_confined(ConfinedStart start);
 
 }  // namespace cudadiag::launch

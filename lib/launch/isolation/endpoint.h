@@ -1,4 +1,4 @@
-// An address and a port of the internet's families, as a program hands them to the kernel.
+// An IPv4 or IPv6 address and port, in the form in which a program passes them to the kernel.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ struct Endpoint {
   bool loopback = false;
   bool any_address = false;
   std::string address;
-  std::string text;  // with the port
+  std::string text;  // includes the port
 };
 
-// Nothing: another family, or too short even for the kernel. An IPv4 address that is mapped into IPv6 is an IPv4 one.
+// Returns nullopt for another family, or if there are too few bytes. An IPv4-mapped IPv6 address counts as IPv4.
 std::optional<Endpoint> endpoint_of(std::span<const char> bytes);
 
 }  // namespace cudadiag::launch

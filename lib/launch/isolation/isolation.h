@@ -1,6 +1,6 @@
-// The things that a rerun may change; Landlock keeps it from all others. Reading and executing stay free.
-// A value: paths are absolute, without symbolic links. Files below /proc stay writable for the kernel, as the CUDA driver
-// names threads there: which of them, the judge of the calls decides (call_judge.h). Confining is per thread and cannot be undone.
+// The things that a rerun may change. Landlock protects everything else. Reading and executing are always allowed. All
+// paths are absolute and without symbolic links. Landlock leaves /proc writable, because the CUDA driver names threads
+// there; call_judge.h decides about each file. Confining applies to a thread and cannot be undone.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +14,31 @@
 namespace cudadiag::launch {
 
 struct Isolation {
-  std::vector<std::filesystem::path> folders;  // everything below them may be made, changed and removed
+  std::vector<std::filesystem::path> folders;  // everything below them may be created, changed and removed
   std::vector<std::filesystem::path> devices;  // device files, or folders of them, that may be written and controlled
-  std::vector<std::filesystem::path> pipes;    // existing pipes, sockets and locks that may be written and joined
+  std::vector<std::filesystem::path> pipes;    // existing pipes, sockets and locks that may be written and connected to
   std::vector<std::uint16_t> ports;            // on the loopback interface; all other TCP is refused
-  bool any_interface = false;                  // `ports` may be listened on wherever they are asked for
-  bool shared_memory = false;                  // new files in /dev/shm; existing ones are refused
-  bool private_network = false;                // the supervisor made one: all sockets in it may be used
+  bool any_interface = false;                  // the rerun may listen on `ports` on any interface
+  bool shared_memory = false;                  // new files in /dev/shm are allowed; existing ones are refused
+  bool private_network = false;                // the supervisor created a network, in which all sockets may be used
 };
 
 inline constexpr const char* kSharedMemory = "/dev/shm";
 
-// The kernel's version of Landlock; 0: it has none, or a container's filter refuses it.
+// The kernel's version of Landlock; 0 if it has none or a container's filter refuses it.
 int landlock_version();
 
-// Every rerun needs these: the GPU's device files, /dev/null and the like, the pipes of the MPS daemon.
+// What every rerun needs: the GPU's device files, /dev/null and similar devices, and the pipes of the MPS daemon.
 Isolation usual_isolation();
 
-// The lack that keeps reruns from being isolated here: "no Landlock"; nothing: they can be. Isolation takes Landlock, and
-// checks of the calls that Landlock does not cover.
+// What this machine lacks for isolating reruns, such as "no Landlock"; nullopt if it can isolate them. Isolation needs
+// Landlock, and a filter for the calls that Landlock does not cover.
 std::optional<std::string> missing_isolation();
 
-// Confines the calling thread and all processes that it starts. 0, or the errno of what went wrong.
+// Confines the calling thread and all processes that it starts. Returns 0, or the errno of the failure.
 int confine_this_thread(const Isolation& isolation);
 
-// Converts to the arguments of another process, and back. Ignores foreign words.
+// Converts to arguments for another process, and back. Ignores unknown words.
 std::vector<std::string> isolation_words(const Isolation& isolation);
 Isolation isolation_of(const std::vector<std::string>& words);
 

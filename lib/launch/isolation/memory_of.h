@@ -10,10 +10,10 @@
 
 namespace cudadiag::launch {
 
-// False: not all of it is there.
+// Returns false if part of the memory does not exist.
 bool read_memory(pid_t thread, std::uint64_t address, void* into, std::size_t bytes);
 
-// Up to its null byte. Nothing: it is longer than a page, or not there.
+// Reads up to the null byte. Returns nullopt if the text is longer than a page or does not exist.
 std::optional<std::string> read_text(pid_t thread, std::uint64_t address);
 
 }  // namespace cudadiag::launch

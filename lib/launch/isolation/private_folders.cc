@@ -18,18 +18,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The name of a local socket has 107 bytes; what programs add to the temporary folder takes up to 40.
+// The name of a local socket has at most 107 bytes. Programs add up to 40 bytes to the temporary folder's path.
 constexpr std::size_t kLongestRoot = 60;
 constexpr std::uint64_t kMostBytes = 512u << 20;
 constexpr std::uint64_t kMostFiles = 20'000;
 
 struct KnownCache {
   const char* variable;
-  const char* name;                     // of the private one
-  std::array<const char*, 2> defaults;  // below the home folder; "/…" in the temporary folder
+  const char* name;                     // the name of the private folder
+  std::array<const char*, 2> defaults;  // below the home folder; "/…" is in the temporary folder
 };
 
-// XDG_CACHE_HOME is left alone: models that were downloaded lie there too, and without a network nothing replaces them.
+// XDG_CACHE_HOME is not replaced, because downloaded models also lie there. Without a network, nothing replaces them.
 constexpr KnownCache kCaches[] = {
     {"CUDA_CACHE_PATH", "cuda", {".nv/ComputeCache", nullptr}},
     {"TRITON_CACHE_DIR", "triton", {".triton/cache", nullptr}},
@@ -41,7 +41,7 @@ constexpr KnownCache kCaches[] = {
     {"VLLM_CACHE_ROOT", "vllm", {".cache/vllm", nullptr}},
     {"MPLCONFIGDIR", "matplotlib", {".config/matplotlib", ".cache/matplotlib"}},
 };
-// Folders that exist only if the user names them.
+// Folders that are used only if the user sets the variable.
 constexpr KnownCache kNamedCaches[] = {
     {"JAX_COMPILATION_CACHE_DIR", "jax", {nullptr, nullptr}},
     {"PYTHONPYCACHEPREFIX", "pycache", {nullptr, nullptr}},
@@ -64,7 +64,7 @@ std::vector<fs::path> places_of(const KnownCache& cache) {
   for (const char* place : cache.defaults) {
     if (place == nullptr) continue;
     const std::string text = place;
-    // PyTorch's own default ends with the user's name.
+    // PyTorch's default folder ends with the user's name.
     if (text.front() == '/') places.push_back(temporary_folder().string() + text + environment_value("USER"));
     if (text.front() != '/' && !environment_value("HOME").empty())
       places.push_back(fs::path(environment_value("HOME")) / text);
@@ -90,7 +90,7 @@ bool fits(const fs::path& folder, Room& room) {
   return true;
 }
 
-// Times are kept: builds go by them.
+// Copies with the modification times, because builds compare them.
 void copy_tree(const fs::path& from, const fs::path& to) {
   std::error_code error;
   for (fs::recursive_directory_iterator it(from, error), end; !error && it != end; it.increment(error)) {
@@ -144,7 +144,7 @@ void PrivateFolders::add_temporary() {
 void PrivateFolders::add_caches() {
   Room room;
   std::error_code error;
-  // Most of the free space on that disk stays for the user.
+  // Most of the free space on that disk stays available to the user.
   if (const fs::space_info space = fs::space(root_, error); !error)
     room.bytes = std::min(room.bytes, space.available / 4);
   const auto add = [&](const KnownCache& cache) {
@@ -159,7 +159,7 @@ void PrivateFolders::add_caches() {
   for (const KnownCache& cache : kNamedCaches) {
     if (!environment_value(cache.variable).empty()) add(cache);
   }
-  // Python reads the code that is compiled already, and writes no more beside the sources.
+  // Python reads existing compiled code, but writes no new files next to the sources.
   if (environment_value("PYTHONPYCACHEPREFIX").empty()) variables_.push_back({"PYTHONDONTWRITEBYTECODE", "1"});
 }
 

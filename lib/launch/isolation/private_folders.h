@@ -1,5 +1,5 @@
-// The private folders of an isolated rerun: for temporary files, and copies of caches. Owns the folders, of mode 0700;
-// they go with this object. Errors are values.
+// The private folders of an isolated rerun, for temporary files and for copies of caches. Owns the folders, which have
+// mode 0700, and removes them on destruction. Errors are values.
 #pragma once
 
 #include <filesystem>
@@ -12,15 +12,15 @@ namespace cudadiag::launch {
 
 class PrivateFolders {
  public:
-  // Below `place` where names of sockets there stay short enough, else in the temporary folder. Copies of the caches,
-  // of 512 MiB and 20,000 files in all at most: a larger cache is left out.
+  // Creates them below `place` if the names of sockets stay short enough there, else in the temporary folder. Copies
+  // the caches, at most 512 MiB and 20,000 files in total. Leaves out a cache that is too large.
   static base::Result<PrivateFolders> make(const std::filesystem::path& place);
   PrivateFolders(PrivateFolders&& other) noexcept;
   PrivateFolders& operator=(PrivateFolders&&) = delete;
   ~PrivateFolders();
 
   const std::filesystem::path& root() const { return root_; }
-  // They name the folders to the rerun.
+  // The variables that name the folders to the rerun.
   const std::vector<Variable>& variables() const { return variables_; }
 
  private:

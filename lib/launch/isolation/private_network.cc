@@ -32,7 +32,7 @@ constexpr const char* kLoopback = "lo";
 constexpr const char* kInterfaceVariables[] = {"NCCL_SOCKET_IFNAME=", "GLOO_SOCKET_IFNAME=", "TP_SOCKET_IFNAME=",
                                                "OMPI_MCA_btl_tcp_if_include=", "OMPI_MCA_oob_tcp_if_include="};
 
-// Both families, without those that are valid on one link only.
+// The addresses of both families, without link-local ones.
 struct Addresses {
   std::vector<in_addr> v4;
   std::vector<in6_addr> v6;
@@ -63,7 +63,7 @@ bool write_text(const char* path, const std::string& text) {
   return file.valid() && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-// All users and groups of this namespace under their own numbers, as a map of a namespace below it.
+// A map of all users or groups of this namespace that keeps their numbers, for a namespace below this one.
 std::string same_numbers(const char* map) {
   std::string same;
   std::ifstream ranges(map);
@@ -73,8 +73,8 @@ std::string same_numbers(const char* map) {
   return same;
 }
 
-// A process that stays in this namespace, because only such a process may write a map of several users. It waits for
-// the end of `ready`, then exits with 0 if it has written the maps of its parent's namespace.
+// Starts a process that stays in this namespace, because only such a process may write a map of several users. It waits
+// for the end of `ready`, and exits with 0 if it has written the maps of its parent's namespace.
 pid_t start_map_writer(const FileDescriptor& ready, const FileDescriptor& keep_open) {
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
@@ -94,7 +94,7 @@ bool is_done(pid_t child) {
   return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// With all users, or root would lose its rights to files of others.
+// Maps all users. Otherwise root would lose its rights to the files of other users.
 bool enter_namespace_as_root() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
@@ -105,7 +105,7 @@ bool enter_namespace_as_root() {
   return is_done(writer) && entered;
 }
 
-// Other users and groups have no name there. Access rights to files do not change.
+// Maps only this user and group. Access rights to files do not change.
 bool enter_namespace_as(uid_t user, gid_t group) {
   if (::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
   const std::string number = std::to_string(user), group_number = std::to_string(group);
@@ -130,14 +130,14 @@ void add_to_loopback(const in_addr& address, int number) {
   value.sin_addr = address;
   std::memcpy(&request.ifr_addr, &value, sizeof value);
   if (::ioctl(socket.get(), SIOCSIFADDR, &request) != 0) return;
-  // Without this, all addresses of the same class would be this machine's.
+  // Without this mask, all addresses of the same class would belong to this machine.
   value.sin_addr.s_addr = INADDR_NONE;
   std::memcpy(&request.ifr_netmask, &value, sizeof value);
   ::ioctl(socket.get(), SIOCSIFNETMASK, &request);
 }
 
 void add_to_loopback(const in6_addr& address) {
-  // <linux/ipv6.h> has this, and clashes with <netinet/in.h>.
+  // <linux/ipv6.h> defines this, but conflicts with <netinet/in.h>.
   struct Request {
     in6_addr address;
     std::uint32_t prefix;
@@ -163,7 +163,7 @@ bool make_network() {
   return true;
 }
 
-// Lines are "number: address:port address:port state …", in hexadecimal.
+// Lines have the form "number: address:port address:port state …", in hexadecimal.
 bool is_served(const std::string& table, std::uint16_t port, unsigned state) {
   std::ifstream file(table);
   for (std::string line; std::getline(file, line);) {

@@ -1,5 +1,5 @@
-// A network that a rerun has to itself: the loopback interface alone. It carries this machine's addresses too, so that
-// processes which name this host find each other. No socket in it reaches another program, or is reached by one.
+// A private network of a rerun, which has only the loopback interface. The interface also has this machine's addresses,
+// so that processes that use this host's name find each other. Its sockets cannot reach other programs or be reached.
 #pragma once
 
 #include <sys/types.h>
@@ -11,18 +11,18 @@
 
 namespace cudadiag::launch {
 
-// Tried in a process of its own: a security module may allow a user namespace, and then refuse everything in it.
+// Tested in a child process: a security module may allow a user namespace, but refuse everything inside it.
 bool can_have_private_network();
 
-// Moves this process to such a network, also those that it starts. If its user may not make one (CAP_SYS_ADMIN), it
-// moves to a user namespace first: root with all users, others only with their own user and group. False: the kernel, a
-// container or a security module refuses it, and nothing has changed. The process must have one thread.
+// Moves this process and its future children to such a network. If its user may not create one (CAP_SYS_ADMIN), it
+// first moves to a user namespace: as root with all users, otherwise with only its own user and group. Returns false if
+// the kernel, a container or a security module refuses; nothing has changed then. The process must have one thread.
 bool enter_private_network();
 
-// Variables that name a network interface get the only one that is left.
+// Sets variables that name a network interface to the only remaining one.
 void name_loopback(std::vector<std::string>& environment);
 
-// The addresses of this process's network, as inet_ntop writes them.
+// The addresses of this process's network, in the format of inet_ntop.
 std::set<std::string> local_addresses();
 
 // Whether a socket in the network of `process` accepts connections or datagrams at this port.

@@ -17,11 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostLinks = 40;  // as the kernel has it
+constexpr int kMostLinks = 40;  // the kernel's limit
 
 std::string own_folder(pid_t process) { return "/proc/" + std::to_string(process); }
 
-// For us these names would lead to our own process.
+// In this process, these names would refer to the process itself.
 std::string as_of(pid_t process, const std::string& path) {
   const std::string own = own_folder(process);
   const std::pair<std::string_view, std::string> names[] = {
@@ -45,7 +45,7 @@ std::optional<std::string> link_text(const std::string& path) {
   return std::string(text.data(), static_cast<std::size_t>(size));
 }
 
-// "pipe:[7]", "socket:[7]", "/memfd:name (deleted)"
+// Matches "pipe:[7]", "socket:[7]" and "/memfd:name (deleted)".
 bool is_no_file(const std::string& text) { return text.empty() || text[0] != '/' || text.starts_with("/memfd:"); }
 
 std::string start_of(pid_t process, int folder) {

@@ -1,4 +1,4 @@
-// A path as another process sees it: from its working folder or descriptor, with its own /proc/self, links followed.
+// A path as another process sees it: relative to its working folder or descriptor, with its own /proc/self.
 #pragma once
 
 #include <sys/types.h>
@@ -9,16 +9,16 @@
 namespace cudadiag::launch {
 
 struct SeenPath {
-  std::filesystem::path path;  // absolute, without links but maybe the last element
-  bool is_file = true;         // false: a pipe, a socket or memory, that no folder holds
+  std::filesystem::path path;  // absolute; only the last element may be a link
+  bool is_file = true;         // false for a pipe, a socket or memory, which are in no folder
   bool reachable = false;      // its folder exists
   bool exists = false;
 };
 
-// `folder`: a descriptor of that process, or AT_FDCWD. `follows`: a link at the end too.
+// `folder` is a descriptor of that process, or AT_FDCWD. If `follows`, a link at the end is followed too.
 SeenPath see_path(pid_t process, int folder, const std::string& path, bool follows);
 
-// The file that a descriptor of that process was opened for.
+// The file for which that process opened the descriptor.
 SeenPath see_descriptor(pid_t process, int descriptor);
 
 }  // namespace cudadiag::launch

@@ -17,9 +17,9 @@
 
 namespace cudadiag::launch {
 
-// From "pid (name) state parent …", the start being the 22nd field; the name may hold anything.
+// Parses "pid (name) state parent …", in which the start is the 22nd field. The name may contain any characters.
 ProcessState state_of(pid_t process) {
-  // By a stream's own means: an iterator throws where the process goes between opening and reading.
+  // An iterator throws if the process ends between opening and reading, so this uses the stream's own operator.
   std::ostringstream content;
   content << std::ifstream("/proc/" + std::to_string(process) + "/stat").rdbuf();
   const std::string text = content.str();
@@ -82,7 +82,7 @@ bool signal_process(pid_t process, int signal, const std::function<bool(pid_t)>&
   const base::FileDescriptor held(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
   if (!held.valid() && errno == ESRCH) return false;
   if (!belongs(process)) return false;
-  // Before Linux 5.3 nothing holds a number.
+  // Before Linux 5.3, a process cannot be pinned.
   if (!held.valid()) return ::kill(process, signal) == 0;
   return ::syscall(SYS_pidfd_send_signal, held.get(), signal, nullptr, 0) == 0;
 }

@@ -26,7 +26,7 @@ using base::FileDescriptor;
 using supervision::Packet;
 using Clock = std::chrono::steady_clock;
 
-// A supervisor that gets no CPU time reports nothing for a while.
+// A supervisor that gets no CPU time reports nothing for a while, so this limit is long.
 constexpr int kStartMilliseconds = 60'000;
 constexpr auto kOrphansPatience = std::chrono::seconds(10);
 
@@ -47,7 +47,7 @@ std::vector<std::string> supervisor_command(const std::string& path, const std::
   return words;
 }
 
-// It cannot gain rights, and a filter judges its system calls.
+// Whether the process cannot gain rights and has a filter for its system calls.
 bool is_filtered(pid_t process) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
   bool gains_none = false, judged = false;
@@ -151,7 +151,7 @@ bool Supervised::reap() {
 void Supervised::reap_children() {
   pid_t process = 0;
   while ((process = ::waitpid(-1, nullptr, WNOHANG)) > 0) reaped_ |= process == supervisor_;
-  // Somebody else has taken its status.
+  // Another waiter has taken its status.
   reaped_ |= process < 0 && errno == ECHILD;
 }
 
@@ -160,13 +160,13 @@ void Supervised::watch_tree() {
   if (now < watch_again_) return;
   tree_.clear();
   for (const pid_t process : descendants_of(supervisor_)) tree_[process] = state_of(process).start;
-  // A machine with very many processes is not to be kept busy by this.
+  // Limits the share of time spent here on a machine with very many processes.
   constexpr int kShare = 20;
   watch_again_ = Clock::now() + (Clock::now() - now) * kShare;
 }
 
-// By what was seen of it, the target's group, the mark, or, of an orphan that has come to this process, the filter that
-// an isolated rerun has and this process has not.
+// A process belongs to the rerun if it was seen in its tree, is in the target's group, or has the mark. An orphan that
+// this process inherited also belongs to it if only the orphan, and not this process, has an isolated rerun's filter.
 bool Supervised::is_member(pid_t process) const {
   const ProcessState state = state_of(process);
   if (state.ended) return false;
@@ -178,7 +178,7 @@ bool Supervised::is_member(pid_t process) const {
          (isolated_ && process != own && is_filtered(process) && !is_filtered(own) && descends_from(process, own));
 }
 
-// The supervisor was killed.
+// Ends the processes of the rerun after its supervisor was killed.
 void Supervised::end_orphans() {
   const auto patience = Clock::now() + kOrphansPatience;
   while (true) {

@@ -1,5 +1,5 @@
-// A rerun as its launcher sees it: under a supervisor process that owns all that the rerun starts. Nothing else is ever
-// signalled; if the supervisor is killed, this side ends what it has seen of its tree.
+// A rerun as seen by its launcher: under a supervisor process that owns everything that the rerun starts. No other
+// process is ever signalled. If the supervisor is killed, the launcher ends the processes that it has seen in its tree.
 #pragma once
 
 #include <sys/types.h>
@@ -19,13 +19,13 @@
 namespace cudadiag::launch {
 
 struct SupervisedOptions {
-  int input = -1;                      // its standard input; -1: ours
-  int output = -1;                     // its standard output and error; -1: ours
+  int input = -1;                      // its standard input; -1 to inherit this process's
+  int output = -1;                     // its standard output and error; -1 to inherit this process's
   std::string directory;               // the folder in which it starts and its path is resolved; empty: this process's
-  int arena = -1;                      // the memory that it records to; -1: none
-  std::optional<Isolation> isolation;  // nothing: it may do what this process may
-  std::string remove;                  // a folder that goes with it; empty: none
-  std::string mark;                    // "NAME=value" of `environment` that no other process has
+  int arena = -1;                      // the memory that it records to; -1 for none
+  std::optional<Isolation> isolation;  // nullopt if it may do everything that this process may
+  std::string remove;                  // a folder that is removed with it; empty for none
+  std::string mark;                    // "NAME=value" from `environment` that no other process has
 };
 
 class Supervised {
@@ -37,25 +37,25 @@ class Supervised {
   Supervised& operator=(Supervised&&) = delete;
   ~Supervised() = default;
 
-  // Takes in what has happened, and reaps. True once the target and all that it started are gone, or cannot be ended.
-  // To be called every so often, or nothing is known of its tree should the supervisor be killed.
+  // Handles what has happened, and reaps. Returns true once the target and everything that it started are gone or
+  // cannot be ended. Call it regularly: otherwise nothing is known of the tree if the supervisor is killed.
   bool reap();
-  // Asks all of it to end, and kills what is left after `grace`. It is over when reap() returns true.
+  // Asks all of its processes to end, and kills the rest after `grace`. Finished when reap() returns true.
   void end(std::chrono::milliseconds grace);
-  // Stops all of it, and lets it run on.
+  // Stops all of its processes, and continues them.
   void halt();
   void resume();
 
-  // How the target ended; neither code nor signal: not known, as the supervisor was killed.
+  // How the target ended. Neither code nor signal is set if this is unknown because the supervisor was killed.
   const session::ProcessEnd& end() const { return end_; }
   bool has_ended() const { return ended_; }
-  // The terminal stopped it, because it asked the terminal for input; it is then ended.
+  // Whether the terminal stopped it because it asked the terminal for input. It is then ended.
   bool asked_terminal() const { return asked_terminal_; }
-  // The things that it was kept from, each once.
+  // What it was kept from, each thing once.
   const std::vector<session::KeptFrom>& kept_from() const { return kept_from_; }
-  // Processes that could not be ended: another user's, or stuck in a driver.
+  // The processes that could not be ended, because they belong to another user or are stuck in a driver.
   const std::vector<pid_t>& left() const { return left_; }
-  // Bytes that all of its processes now alive have written, to wherever.
+  // The number of bytes that all of its live processes have written, to any destination.
   std::uint64_t bytes_written() const;
   pid_t supervisor() const { return supervisor_; }
 
@@ -82,7 +82,7 @@ class Supervised {
   session::ProcessEnd end_;
   std::vector<session::KeptFrom> kept_from_;
   std::vector<pid_t> left_;
-  std::map<pid_t, std::uint64_t> tree_;  // when each of its processes started, as /proc has it
+  std::map<pid_t, std::uint64_t> tree_;  // the start time of each of its processes, from /proc
   std::chrono::steady_clock::time_point watch_again_{};
 };
 

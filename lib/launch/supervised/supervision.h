@@ -1,5 +1,5 @@
-// The packets between a launcher and the supervisor of a rerun. Each holds one end of a socket: when one end closes, the
-// other side ends the rerun. Both are this very program.
+// The packets between a launcher and the supervisor of a rerun, which are the same program. Each holds one end of a
+// socket. When one end closes, the other side ends the rerun.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace cudadiag::launch::supervision {
 
-// The hidden command of the supervisor, and its arguments before "--": the rest is the path and argv of the target.
+// The hidden command of the supervisor, and its arguments before "--". The path and argv of the target follow.
 inline constexpr const char* kCommand = "__supervise";
 inline constexpr const char* kSocketWord = "--socket=";
 inline constexpr const char* kArenaWord = "--arena=";
@@ -17,17 +17,17 @@ inline constexpr const char* kIsolateWord = "--isolate";
 
 struct Packet {
   enum class Kind : std::uint32_t {
-    // From the supervisor.
+    // Sent by the supervisor.
     started,  // number: the target's pid
-    failed,   // to start it; number: errno, text: what failed, empty if it was exec
+    failed,   // the target could not be started; number: errno, text: what failed, empty for exec
     kept,     // number: session::Deed, text: its object
     stopped,  // the terminal stopped the target; number: the signal
-    ended,    // the target; number: its wait status
+    ended,    // the target ended; number: its wait status
     left,     // number: pid of a process that could not be ended
-    over,     // nothing of it is left but for those
-    // From the launcher.
+    over,     // all processes are gone except those reported by `left`
+    // Sent by the launcher.
     end,   // number: milliseconds between asking and killing
-    halt,  // stop all of it, as the launcher itself is stopped
+    halt,  // stop all processes, because the launcher itself is stopped
     resume,
   };
   Kind kind = Kind::over;
@@ -35,9 +35,9 @@ struct Packet {
   std::string text;
 };
 
-// False: the other side is gone, or takes nothing more.
+// Returns false if the other side is gone or accepts nothing more.
 bool send(int socket, const Packet& packet);
-// Does not wait. Nothing: there is none now; `closed`: there never will be.
+// Does not wait. Returns nullopt if there is no packet now; `closed` is true if there never will be one.
 std::optional<Packet> receive(int socket, bool& closed);
 
 }  // namespace cudadiag::launch::supervision

@@ -38,10 +38,10 @@ using supervision::Packet;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// A process that is stuck inside the GPU's driver dies when the driver lets it: that is not waited for.
+// A process that is stuck inside the GPU's driver dies only when the driver lets it, so the supervisor stops waiting.
 constexpr auto kUnkillable = std::chrono::seconds(10);
-constexpr auto kLook = milliseconds(20);  // how often, while processes are being killed
-constexpr std::size_t kMostKept = 64;     // different things that a rerun is reported to be kept from
+constexpr auto kLook = milliseconds(20);  // the interval of checks while processes are being killed
+constexpr std::size_t kMostKept = 64;     // the most distinct refusals that are reported for a rerun
 
 struct Arguments {
   int socket = -1;
@@ -93,16 +93,16 @@ class CallDesk {
 
   int listener() const { return listener_.get(); }
 
-  // False: no process can make a call there any more.
+  // Returns false if no process can make a call there any more.
   bool answer() {
-    // A newer kernel may report more than this program knows of.
+    // A newer kernel may write more than this program's structure holds.
     union {
       seccomp_notif call;
       std::array<char, 1024> room{};
     };
     if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &room) != 0) return errno == EINTR || errno == ENOENT;
     CallJudge::Verdict verdict = judge_.judge(call.data, static_cast<pid_t>(call.pid));
-    // The memory that was read is of that process only if it still waits.
+    // The memory that was read belongs to that process only if it still waits.
     if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &call.id) != 0) return true;
     seccomp_notif_resp response{};
     response.id = call.id;
@@ -153,7 +153,7 @@ class Supervisor {
     ::poll(sources.data(), sources.size(), ending_ ? static_cast<int>(kLook.count()) : -1);
     if (sources[1].revents != 0) take_signals();
     if ((sources[2].revents & POLLIN) != 0 && !desk_->answer()) sources[2].revents = POLLHUP;
-    // The judge stays, to clean up after the rerun.
+    // The judge is kept, to clean up after the rerun.
     if ((sources[2].revents & POLLIN) == 0 && sources[2].revents != 0) kept_desk_ = std::move(desk_);
   }
 
@@ -164,7 +164,7 @@ class Supervisor {
     }
   }
 
-  // Reaps the target, and orphans that came to this process.
+  // Reaps the target, and orphans that this process inherited.
   void take_ends() {
     int status = 0;
     pid_t process = 0;
@@ -177,7 +177,7 @@ class Supervisor {
       } else {
         supervision::send(launcher_, {Packet::Kind::ended, status, ""});
       }
-      // Everything that it has started goes with it.
+      // Everything that the target has started ends with it.
       begin_end(milliseconds(0));
     }
     childless_ = process < 0 && errno == ECHILD;
@@ -226,7 +226,7 @@ class Supervisor {
   Clock::time_point kill_at_{}, give_up_{};
 };
 
-// Signals that ask this process to end mean the rerun too.
+// Takes the signals that ask this process to end, because they apply to the rerun too.
 int take_over_signals(sigset_t& before) {
   sigset_t taken;
   ::sigemptyset(&taken);
@@ -267,7 +267,7 @@ int supervise(int argc, char** argv) {
   std::error_code ignored;
   if (!arguments.remove.empty()) std::filesystem::remove_all(arguments.remove, ignored);
   supervision::send(arguments.socket, {Packet::Kind::over, 0, ""});
-  // The thread that started the target is still there.
+  // The thread that started the target still exists.
   std::_Exit(0);
 }
 

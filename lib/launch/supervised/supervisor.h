@@ -1,12 +1,12 @@
-// The process between a launcher and a rerun. All that the rerun starts descends from it and is adopted by it, so that
-// no other process is ever taken for one of the rerun; when the launcher dies, or it is asked to end, it ends all of
-// them and removes the rerun's private folder. It starts the target, confined if asked to, and answers for what an
-// isolated target may do.
+// The process between a launcher and a rerun. Everything that the rerun starts descends from it or is adopted by it, so
+// no other process is ever mistaken for one of the rerun's. When the launcher dies or asks it to end, it ends all these
+// processes and removes the rerun's private folder. It starts the target, confined if requested, and decides which
+// system calls an isolated target may make.
 #pragma once
 
 namespace cudadiag::launch {
 
-// The hidden command (supervision::kCommand); the exit status of this process.
+// Runs the hidden command (supervision::kCommand). Returns the exit status of this process.
 int supervise(int argc, char** argv);
 
 }  // namespace cudadiag::launch
