@@ -1,5 +1,4 @@
-// The symbols that the driver looks for, and what ties the recorder to the process: ends of threads, fork,
-// exit.
+// The symbols that the driver looks for, and what ties the recorder to the process: ends of threads, fork, exit.
 
 #include <cupti.h>
 #include <dlfcn.h>
@@ -349,8 +348,8 @@ void enter_collective(const CollectiveCall& call, std::uintptr_t frame) {
 
 }  // namespace cudadiag::record
 
-// The driver calls this inside cuInit. 1 means loaded. Other values make cuInit fail, and come only from the earlier
-// library.
+// The driver calls this inside cuInit. 1 means loaded. Other
+// values make cuInit fail, and come only from the earlier library.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   const int result = cudadiag::record::start_earlier_injection();
   cudadiag::record::start_recorder();

@@ -1,9 +1,9 @@
 // The recorder of one process. It owns the area and everything that writes to it, and routes each CUPTI callback to its
 // part. One object, made inside cuInit, never destroyed: threads may be inside it when the process ends.
 //
-// All methods run on the target's threads, inside its calls into CUDA. They never throw, allocate on the launch path,
-// print, or wait for anything except the recorder's own short locks. A `thread` parameter may be null: a thread without
-// a ring.
+// All methods run on the target's threads, inside its calls into CUDA. They never
+// throw, allocate on the launch path, print, or wait for anything except the recorder's
+// own short locks. A `thread` parameter may be null: a thread without a ring.
 #pragma once
 
 #include <cupti.h>

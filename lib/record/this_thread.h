@@ -13,7 +13,7 @@ struct alignas(64) ThisThread {
   ThreadState* state;
   int* error_number;              // &errno; computing it is a call
   bool asked;                     // whether `state` was acquired or refused, and the fields above are set
-  bool inside;                    // the recorder's own driver calls, or a signal handler inside a callback: not
+  bool inside;                    // the recorder's own driver calls, or a signal handler's in a callback: not
                                   // recorded
   bool quiet;                     // in the Python hook's own CUDA calls: not recorded either
   bool hooked;                    // in an operator whose values the Python hook read (python_hook.h)

@@ -115,7 +115,7 @@ struct RegionRange {
   std::uint64_t size;
 };
 
-// Where this version of the recorder places its regions.
+// The places of the regions in this version of the recorder.
 constexpr std::array<RegionRange, kRegions> layout() {
   constexpr auto kIntern = static_cast<std::size_t>(Region::intern);
   const std::array<std::uint64_t, kRegions> sizes = {

@@ -5,11 +5,11 @@
 //   | arena  | area 0  | area 1  |   ...   |   area_count areas of area_size bytes each
 //   +--------+---------+---------+---------+
 //
-// The file is sparse: it uses memory only for what a process touched. A process claims the next area by adding
-// one to kClaimed. It never returns the area. A session folder stores each claimed area as a file
-// (`PID.area`). A process without a launcher writes such a file directly. The first kFilesBeside processes
-// that find no area left also write one; each such file takes its full size on disk. Later processes are not
-// recorded.
+// The file is sparse: it uses memory only for what a process touched. A process claims the
+// next area by adding one to kClaimed. It never returns the area. A session folder stores
+// each claimed area as a file (`PID.area`). A process without a launcher writes such a
+// file directly. The first kFilesBeside processes that find no area left also write one;
+// each such file takes its full size on disk. Later processes are not recorded.
 #pragma once
 
 #include <cstddef>

@@ -85,7 +85,7 @@ inline constexpr Field<std::uint32_t, 112> kCaptureTid;    // of the thread that
 inline constexpr Field<std::uint32_t, 116> kCaptureMode;   // CUstreamCaptureMode
 
 inline constexpr Field<std::uint64_t, 120> kStarted;      // ticks at ENTER of a failed driver call; 0 if unknown
-inline constexpr Field<std::uint32_t, 128> kExplanation;  // intern id of a string: the driver's own explanation; 0 if
+inline constexpr Field<std::uint32_t, 128> kExplanation;  // intern id of a string: the driver's explanation; 0 if
                                                           // none
 // For cudaGetLastError and cudaPeekAtLastError, if they returned the error of an earlier call after which the thread
 // had issued work: the serial of that call's record. 0 if the call itself failed.

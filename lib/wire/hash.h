@@ -1,6 +1,6 @@
-// 64-bit mixing for the recorder's tables and for the keys that compare runs: one multiplication per word. Stacks and
-// names with equal hashes count as equal. A table has at most 65,536 entries, so the odds of a collision are 1 in
-// 10^10.
+// 64-bit mixing for the recorder's tables and for the keys that compare runs: one
+// multiplication per word. Stacks and names with equal hashes count as equal. A
+// table has at most 65,536 entries, so the odds of a collision are 1 in 10^10.
 #pragma once
 
 #include <cstddef>

@@ -18,9 +18,9 @@
 //    | number | node | graph task | thread | node thread |    from PyTorch's autograd; zero without it
 //    +--------+------+------------+--------+-------------+
 //
-// The ring's only writer clears the serial, fills the record, then stores the serial (release). It does so
-// at ENTER of the call, and patches kResult and kFlags at EXIT. A record thus shows if its call never
-// returned.
+// The ring's only writer clears the serial, fills the record, then stores
+// the serial (release). It does so at ENTER of the call, and patches kResult
+// and kFlags at EXIT. A record thus shows if its call never returned.
 #pragma once
 
 #include <cstdint>

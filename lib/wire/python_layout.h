@@ -1,6 +1,6 @@
-// Where CPython keeps what a stack walk needs, per minor version. x86-64 and 64-bit Arm agree. Source: offsetof over
-// each release's own headers (Include/internal/pycore_frame.h, cpython/code.h), compiled for 3.9.18, 3.10.13, 3.11.7,
-// 3.12.1 and 3.13.0.
+// The places where CPython keeps what a stack walk needs, per minor version. x86-64 and 64-bit Arm agree. Source:
+// offsetof over each release's own headers (Include/internal/pycore_frame.h, cpython/code.h), compiled for 3.9.18,
+// 3.10.13, 3.11.7, 3.12.1 and 3.13.0.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 //    parameters       site: the kernel's function id; offsets, words: 4 words that may be addresses, among the
 //                     parameters of the kernel whose record follows in the same ring; 0: fewer; zeros: a bit for each
 //                     of the first 32 4-byte units that is 0; the lower half of 8 aligned bytes only with the upper
-//    rows             of the copy or memset whose record follows: width, rows, pitches; argument and addresses are its
+//    rows             width, rows, pitches of the copy or memset whose record follows; argument, addresses: as there
 //    host_saw_stream  stream: everything issued to it before has finished, by word 0 (Seen): a copy from word 1 to
 //                     word 2, or a memset of both, has returned
 //    host_saw_context word 0: index of the context

@@ -36,8 +36,7 @@ inline constexpr Field<std::uint32_t, 68> kCallContext;  // index in `contexts`;
 inline constexpr Field<std::uint64_t, 72> kCallEvent;
 inline constexpr Field<std::uint32_t, 80> kCallName;   // intern id of a string: "cuStreamSynchronize"
 inline constexpr Field<std::uint32_t, 84> kCallOuter;  // intern id of a string: "cudaStreamSynchronize"; 0 if none
-// The address of the thread's PyThreadState, if it runs Python and its frame layout is verified; else
-// 0.
+// The address of the thread's PyThreadState, if it runs Python and its frame layout is verified; else 0.
 inline constexpr Field<std::uint64_t, 88> kPythonState;
 
 }  // namespace cudadiag::wire::thread

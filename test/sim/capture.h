@@ -8,8 +8,8 @@ namespace sim {
 // The calling thread's mode, which cuThreadExchangeStreamCaptureMode swaps.
 CUstreamCaptureMode& thread_capture_mode();
 
-// Returns CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED if a capture forbids a potentially unsafe call on this thread. Then the
-// capture is invalid.
+// Returns CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED if a capture forbids a
+// potentially unsafe call on this thread. Then the capture is invalid.
 CUresult unsafe_during_capture();
 
 // Runs the operation on the stream, or makes it a node of the graph that the stream captures. Mutex held.

@@ -36,8 +36,7 @@ struct Call {
 
 cudaError_t code(CUresult result) { return static_cast<cudaError_t>(result); }
 
-// Real runtimes do this before their own cuInit: they look up every function that they may need, the newest
-// included.
+// Real runtimes do this before their own cuInit: they look up every function that they may need, the newest included.
 void look_up_driver() {
   const auto look_up = [](const char* name, int version) {
     void* function = nullptr;

@@ -178,8 +178,7 @@ CUresult Gpu::wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>&
   };
   reveal(context);
   if (const CUresult error = context.error; error != CUDA_SUCCESS) return error;
-  // With a plan, everything that can happen happens before the call returns. No luck decides who sees a
-  // fault.
+  // With a plan, everything that can happen happens before the call returns. No luck decides who sees a fault.
   const std::uint64_t quiet = plan.has_rules() ? pass_ + 1 : 0;
   if (quiet == 0 && met()) return CUDA_SUCCESS;
   if (quiet > wanted_quiet_) wanted_quiet_ = quiet;
@@ -189,8 +188,7 @@ CUresult Gpu::wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>&
     reveal(context);
     return context.error != CUDA_SUCCESS || (last_quiet_ >= quiet && met());
   });
-  // Every operation that this query could make fault has faulted. Those released later wait for
-  // another.
+  // Every operation that this query could make fault has faulted. Those released later wait for another.
   if (--waiters_ == 0 && quiet != 0) context.asked = 0;
   return context.error;
 }

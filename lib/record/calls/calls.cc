@@ -1,6 +1,6 @@
 #include "record/calls/calls.h"
 
-#include <cupti.h>  // brings the parameter structures of all calls along
+#include <cupti.h>  // declares the parameter structures of all calls
 
 #include <array>
 

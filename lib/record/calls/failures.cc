@@ -166,7 +166,7 @@ std::uint64_t Failures::looked_at(ThreadState& thread, std::uint32_t code) {
     add_flag(thread.recent[thread.recent_looked], error::kLookedAt);
   }
   if (thread.recent_worked < thread.recent_errors) return 0;
-  // All of the recent failures have been handled.
+  // From here on, the recorder no longer follows any of the recent failures.
   const std::uint64_t latest = thread.recent[thread.recent_errors - 1];
   const std::uint32_t recent = thread.recent_errors;
   thread.recent_errors = thread.recent_worked = thread.recent_looked = 0;

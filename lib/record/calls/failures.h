@@ -1,5 +1,5 @@
-// Failed calls: keeps them in the area, follows what happened after each, and freezes the recording at the first sticky
-// error.
+// Failed calls: keeps them in the area, follows what happened
+// after each, and freezes the recording at the first sticky error.
 #pragma once
 
 #include <atomic>

@@ -53,7 +53,7 @@ constexpr MemoryCall::What memory_call(std::uint32_t id) {
   }
 }
 
-// `parameters` as CUPTI gives them at EXIT of a call that returned success.
+// `parameters` is the structure that CUPTI passes at EXIT of a call that returned success.
 MemoryCall decode_memory_call(std::uint32_t id, const void* parameters);
 // How many bytes the call requested. May be called at any time. Returns 0 if the call requests none.
 std::uint64_t bytes_asked_for(std::uint32_t id, const void* parameters);

@@ -27,11 +27,10 @@ class WatchedCalls {
 
   // ENTER of a call with which a runtime may start.
   void runtime_may_start(std::uint32_t id, const CUpti_CallbackData& data);
-  // A driver call has failed. Returns the runtime launch around it if that has no callback; null if none is
-  // known.
+  // A driver call has failed. Returns the runtime launch around it if that has no callback; null if none is known.
   const char* driver_call_failed(const char* name, bool launch);
-  // Called at the first failure. From then on, calls that query the last error matter. Before that, they are too
-  // frequent to watch.
+  // Called at the first failure. From then on, calls that query the
+  // last error matter. Before that, they are too frequent to watch.
   void watch_last_error();
 
   static bool asks_for_last_error(std::uint32_t id) {

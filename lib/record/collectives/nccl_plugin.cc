@@ -245,8 +245,8 @@ using Anything = void (*)();
 }  // namespace
 }  // namespace cudadiag::record::profiler
 
-// dlsym() calls the resolver of such a symbol, and returns its result. Thus NCCL sees only the versions that the other
-// plugin has.
+// dlsym() calls the resolver of such a symbol, and returns its
+// result. Thus NCCL sees only the versions that the other plugin has.
 #define CUDADIAG_PROFILER(version, table)                                                             \
   extern "C" {                                                                                        \
   static cudadiag::record::profiler::Anything resolve_v##version() {                                  \

@@ -1,6 +1,6 @@
-// The driver functions that the recorder itself calls, found in the process's own libcuda. An older driver may lack
-// some of them (third column: the CUDA release that introduced each). Features that depend on a missing one stay
-// off.
+// The driver functions that the recorder itself calls, found in the process's
+// own libcuda. An older driver may lack some of them (third column: the CUDA
+// release that introduced each). Features that depend on a missing one stay off.
 #pragma once
 
 #include <cuda.h>

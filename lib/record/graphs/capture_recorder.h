@@ -30,8 +30,7 @@ class CaptureRecorder {
   void stream_destroyed(CUstream stream);
   void context_destroyed(std::uint32_t context);
 
-  // The capture that an error of this thread concerns. `rule`: of the failed driver call; null for other
-  // calls.
+  // The capture that an error of this thread concerns. `rule`: of the failed driver call; null for other calls.
   Capture concerned(const ThreadState& thread, const CallRule* rule, const CUpti_CallbackData& data) const;
 
  private:

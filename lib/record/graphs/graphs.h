@@ -5,8 +5,7 @@
 // in the intern heap. Launches refer to them by id. If a node of the executable graph got new parameters, the next
 // launch records which call set them.
 //
-// Everything is bounded. A graph without a place is counted, and its launches belong to an unknown
-// graph.
+// Everything is bounded. A graph without a place is counted, and its launches belong to an unknown graph.
 #pragma once
 
 #include <array>
@@ -63,7 +62,7 @@ class Graphs {
   void node_set(const GraphCall& call, std::uint32_t site);
   void destroyed(CUgraphExec exec);
 
-  // Where a node was made; 0 if unknown.
+  // The site where a node was made; 0 if unknown.
   std::uint32_t site_of(CUgraphNode node);
   GraphWords words_of(CUgraphExec exec);
   // Called at ENTER of a launch. Adds to `stale`, which is empty before.
@@ -96,8 +95,8 @@ class Graphs {
     std::uint32_t may_not_run : 1;  // it is in the body of a conditional node
   };
   static constexpr std::uint32_t kNoNode = 0xffffffff;
-  // Rows of places. A handle's hash picks its row. If a row is full, its oldest entry is dropped: usually that of a
-  // destroyed graph.
+  // Rows of places. A handle's hash picks its row. If a row is full,
+  // its oldest entry is dropped: usually that of a destroyed graph.
   template <typename Entry, std::size_t Rows>
   struct Table {
     static constexpr std::size_t kWays = 8;
@@ -136,8 +135,7 @@ class Graphs {
   const Allocations* allocations_ = nullptr;
   // Pointers of the graphs made last: pointer n has place n modulo the size.
   static constexpr std::uint64_t kPointers = 65536;
-  // kSparePointers: places per graph for pointers that its nodes lacked before. kMostGiven: new pointers per
-  // node.
+  // kSparePointers: places per graph for pointers that its nodes lacked before. kMostGiven: new pointers per node.
   static constexpr std::uint32_t kSparePointers = 4, kMostGiven = 16;
   std::uint64_t pointers_used_ = 0;
   std::array<GraphPointer, kPointers> pointers_;

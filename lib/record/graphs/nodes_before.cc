@@ -29,8 +29,7 @@ bool order_nodes(std::span<const std::uint32_t> parents, std::span<const GraphEd
   std::fill(orders.begin(), orders.end(), NodeOrder::apart);
   orders[node] = NodeOrder::itself;
   for (std::uint32_t at = node; parents[at] != 0; at = parents[at] - 1) orders[parents[at] - 1] = NodeOrder::itself;
-  // Edges usually come in the order of their nodes. The loop alternates directions, so few rounds
-  // suffice.
+  // Edges usually come in the order of their nodes. The loop alternates directions, so few rounds suffice.
   bool changed = true;
   while (changed) {
     changed = false;

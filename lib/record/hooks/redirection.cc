@@ -148,8 +148,8 @@ bool redirect_symbols(const LoadedModule& module, std::span<const EntryPoint> al
 
 // ---- addresses looked up before
 
-// Tells which pages have been written to since they were mapped. Only these can contain addresses that were looked up
-// at run time.
+// Tells which pages have been written to since they were mapped.
+// Only these can contain addresses that were looked up at run time.
 class WrittenPages {
  public:
   WrittenPages() : page_(static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE))) {

@@ -24,8 +24,8 @@ struct Redirection {
   std::size_t replaced = 0;  // addresses that had been looked up before
 };
 
-// Call it once per process, without the recorder's locks. It calls the dynamic linker and reads
-// /proc/self/pagemap.
+// Call it once per process, without the recorder's locks.
+// It calls the dynamic linker and reads /proc/self/pagemap.
 Redirection redirect_driver();
 
 // Does the same for a libcudart.so, if the process has one. Call it after redirect_driver().

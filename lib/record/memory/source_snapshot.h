@@ -1,8 +1,7 @@
 // The bytes of a copy's source at one moment, and what differs later. A source of at most kRoom bytes in at most
 // kMostPieces rows is saved whole. A larger one is sampled: kSamples evenly spread pieces of kSample bytes.
 //
-// The memory belongs to the program, and may be unmapped, so each page is probed first. No locks, no
-// allocation.
+// The memory belongs to the program, and may be unmapped, so each page is probed first. No locks, no allocation.
 #pragma once
 
 #include <cstddef>

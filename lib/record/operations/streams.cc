@@ -33,9 +33,8 @@ void Streams::attach(AreaMap& map, Interner& interner, const DriverApi& driver, 
 bool Streams::context_created(CUcontext handle, std::uint32_t uid) {
   const Contexts::Place place = contexts_.take(handle, uid);
   if (place.outcome != Contexts::Place::Outcome::taken) return place.outcome == Contexts::Place::Outcome::known;
-  // The page is registered now, while the context is idle: later, that might wait for a kernel that waits
-  // for this thread. No look-up finds the context yet: the page may be given back, and must have no
-  // streams.
+  // The page is registered now, while the context is idle: later, that might wait for a kernel that waits for this
+  // thread. No look-up finds the context yet: the page may be given back, and must have no streams.
   const bool ready = new_page(place.index) != kNotReady;
   ready ? contexts_.make_live(place.index) : contexts_.give_back(place.index);
   return ready;
@@ -464,8 +463,8 @@ bool Streams::finished(std::uint32_t at, std::uint32_t ordinal) const {
 
 void Streams::hold(const std::byte* record, std::uint32_t at) {
   const std::uint64_t created = wire::load(entry(at), stream::kCreated);
-  // The record belongs to a destroyed context, or to an earlier stream at this entry. A stream may be destroyed while
-  // it is busy.
+  // The record belongs to a destroyed context, or to an earlier
+  // stream at this entry. A stream may be destroyed while it is busy.
   if (wire::load(entry(at), stream::kState) == static_cast<std::uint32_t>(stream::State::free) ||
       !contexts_.is_live(wire::load(entry(at), stream::kContext)) ||
       wire::load(record, wire::operation::kTicks) < created) {

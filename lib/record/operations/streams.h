@@ -1,9 +1,9 @@
 // The streams of the process, their ordinals, and the markers that show the progress of each stream.
 //
-// A stream's marker word is in a page registered with its context, since the registration ends with the context.
-// Every context therefore takes whole pages of marker words, and its streams use the entries of these pages.
-// Look-ups go through a cache per thread. One lock guards everything else, and is never held during a call into the
-// driver.
+// A stream's marker word is in a page registered with its context, since the registration
+// ends with the context. Every context therefore takes whole pages of marker words, and
+// its streams use the entries of these pages. Look-ups go through a cache per thread. One
+// lock guards everything else, and is never held during a call into the driver.
 #pragma once
 
 #include <array>

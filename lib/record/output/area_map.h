@@ -38,8 +38,8 @@ class AreaMap {
   void wake_launcher();
 
  private:
-  // The arena counts processes that found no free area. `beside`: this one is among the few that may record to a file.
-  // `full`: it is not.
+  // The arena counts processes that found no free area. `beside`: this
+  // one is among the few that may record to a file. `full`: it is not.
   enum class Claim { made, out_of_reach, unmapped, beside, full };
   Claim claim_in_arena(Lack& lack);
   bool create_file(Lack& lack);

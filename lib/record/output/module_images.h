@@ -1,6 +1,5 @@
-// Writes the device code that the driver loads to files of the session, for reading the kernels' memory
-// accesses. Used only if cudadiag looks for races. Writes each image once, by the hash of its bytes, within a
-// budget.
+// Writes the device code that the driver loads to files of the session, for reading the kernels' memory accesses. Used
+// only if cudadiag looks for races. Writes each image once, by the hash of its bytes, within a budget.
 #pragma once
 
 #include <atomic>

@@ -50,8 +50,7 @@ void RaceRecords::copies(ThreadState& thread, const void* parameters) {
 
 namespace {
 
-// A row's elements are bytes if no array takes part. If one side is an array, only the other's address is
-// known.
+// A row's elements are bytes if no array takes part. If one side is an array, only the other's address is known.
 void read_box(const CUDA_MEMCPY3D_BATCH_OP& box, Call& call) {
   const auto of_memory = [](const CUmemcpy3DOperand& operand) {
     return operand.type == CU_MEMCPY_OPERAND_TYPE_POINTER;

@@ -2,9 +2,9 @@
 // injection library, it writes no GPU core dumps. This library only waits until the process has libcuda. It then loads
 // the recorder, which redirects the driver's functions to itself.
 //
-// libcuda is loaded with the program, or by a call of dlopen for itself or for a library that needs it. This dlopen
-// passes everything on with a jump, so that the caller remains the caller. The dynamic linker searches the caller's own
-// RUNPATH for libraries.
+// libcuda is loaded with the program, or by a call of dlopen for itself or for a library
+// that needs it. This dlopen passes everything on with a jump, so that the caller remains
+// the caller. The dynamic linker searches the caller's own RUNPATH for libraries.
 
 #include <dlfcn.h>
 #include <stdio.h>

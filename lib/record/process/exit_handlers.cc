@@ -13,19 +13,18 @@
 #include "record/this_thread.h"
 #include "record/uncancelled.h"
 
-// A function of the C++ ABI. With null, it runs the handlers of atexit() and the static destructors that have not begun
-// yet, newest first.
+// A function of the C++ ABI. With null, it runs the handlers of atexit()
+// and the static destructors that have not begun yet, newest first.
 extern "C" void __cxa_finalize(void* library);
 
 namespace cudadiag::record {
 
 namespace {
 
-// A handler may wait for a thread that has itself called exit(). That thread then takes part, as
-// usual.
+// A handler may wait for a thread that has itself called exit(). That thread then takes part, as usual.
 constexpr std::uint64_t kPatience = 1'000'000'000;  // ns
-// In libc's list. Each thread takes one copy, and puts one back once it has libc's lock again. Threads that wait for
-// the lock meanwhile take others.
+// How many copies libc's list gets. Each thread takes one, and puts one back once it has libc's lock again. Threads
+// that wait for the lock meanwhile take others.
 constexpr int kCopies = 64;
 
 void (*g_first)(int status);

@@ -27,8 +27,7 @@ std::uint8_t thread_number(std::uint64_t number) {
   return number < operation::kManyThreads ? static_cast<std::uint8_t>(number) : operation::kManyThreads;
 }
 
-// The thread's own variable also refers to the running node, so this is never the last reference. If it were: a
-// leak.
+// The thread's own variable also refers to the running node, so this is never the last reference. If it were: a leak.
 void release(std::byte* control_block) {
   auto* count = reinterpret_cast<int*>(control_block + kUseCount);
   if (__atomic_load_n(count, __ATOMIC_RELAXED) > 1) __atomic_fetch_sub(count, 1, __ATOMIC_ACQ_REL);
@@ -92,8 +91,8 @@ std::uint16_t Autograd::type_of(const std::byte* node) {
   const auto key = reinterpret_cast<std::uint64_t>(table);
   std::uint32_t id = types_.find(key);
   if (id == 0) {
-    // In front of a class's virtual functions is its std::type_info, which contains its name. '*' marks a name local to
-    // this library.
+    // In front of a class's virtual functions is its std::type_info,
+    // which contains its name. '*' marks a name local to this library.
     const auto* type = read_field<const std::byte*>(table, -8);
     if (type == nullptr) return 0;
     const char* name = read_field<const char*>(type, 8);

@@ -100,8 +100,8 @@ bool PythonHook::run() {
 bool PythonHook::run_loader(PyObject* names) {
   PyObject* code = python_.compile(python::hook_loader(), "<cudadiag>", kPythonFileInput);
   if (code == nullptr) return false;
-  // The loader gives this name to all code objects of the package. Kept alive, so that no other string gets its
-  // address.
+  // The loader gives this name to all code objects of the package.
+  // Kept alive, so that no other string gets its address.
   PyObject* file = python_.attribute(code, "co_filename");
   file_.store(file);
   PyObject* result = file == nullptr ? nullptr : python_.run(code, names, names);

@@ -2,8 +2,8 @@
 // a suspect line passes to its operators. It is the package lib/python/cudadiag_hook. lib/python/load.py runs it once
 // from memory, on the main thread, as soon as the interpreter allows it. The package's module `recorder` gets:
 //
-//    lines                rerun/rerun/values.h); "" where no values are wanted
 //    lines                the value of CUDADIAG_VALUES (wire/rerun/values.h); "" if no values are wanted
+//    deliver(text)        writes a line for the session; on one thread, in order with its operations
 //    deliver_watched(text)  the same, into a ring of the latest lines
 //    note(text)           reports a degraded mode
 //    inputs_folder        a folder for saving the failing call; it does not exist yet

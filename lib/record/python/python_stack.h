@@ -22,8 +22,7 @@ using wire::python::PythonLayout;
 class PythonStacks {
  public:
   static bool is_loaded();
-  // Looks for an interpreter in the process. Returns false if there is none (yet); with an unknown layout, adds a
-  // note.
+  // Looks for an interpreter in the process. Returns false if there is none (yet); with an unknown layout, adds a note.
   bool start(Interner& interner, const PythonHook& hook);
   // Called in a child of fork(). Takes over what the parent has found.
   void adopt(const PythonStacks& parent, Interner& interner, const PythonHook& hook);

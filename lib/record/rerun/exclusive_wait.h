@@ -31,8 +31,7 @@ class ExclusiveWait {
               LaunchArguments& arguments);
   // `patience` is in milliseconds, for one operation.
   void start(std::uint32_t patience);
-  // `saver` is notified when the lone operation has failed; `nodes`, which may be null, when its call has
-  // returned.
+  // `saver` is notified when the lone operation has failed; `nodes`, which may be null, when its call has returned.
   void save_by(LaunchSaver& saver, NodeSaver* nodes) { saver_ = &saver, nodes_ = nodes; }
   bool on() const { return on_.load(std::memory_order_relaxed); }
 
@@ -40,11 +39,9 @@ class ExclusiveWait {
   void pass(ThreadState& thread);
   // ENTER of a call whose operation should run alone. Returns false if it passes like any other.
   bool begin(ThreadState& thread);
-  // EXIT of the same call, if it queued the operation. Waits for it. Returns false if it did not stay
-  // alone.
+  // EXIT of the same call, if it queued the operation. Waits for it. Returns false if it did not stay alone.
   bool wait(ThreadState& thread);
-  // Waits for the recorder's own work, on the thread that runs alone. CUDA_ERROR_NOT_READY if it takes too
-  // long.
+  // Waits for the recorder's own work, on the thread that runs alone. CUDA_ERROR_NOT_READY if it takes too long.
   CUresult finish(CUstream stream) const;
   // EXIT of every call that called pass() or begin().
   void leave(ThreadState& thread) {

@@ -1,8 +1,8 @@
 // The device code images that the program has loaded, and the image of each kernel. Used only in a rerun that saves
 // launches. Follows the calls that load code and look kernels up.
 //
-// An image in a mapped file of the process stays there. Any other image is copied when it is loaded, because the
-// program may free it.
+// An image in a mapped file of the process stays there. Any other
+// image is copied when it is loaded, because the program may free it.
 #pragma once
 
 #include <cuda.h>

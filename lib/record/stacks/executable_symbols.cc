@@ -43,8 +43,7 @@ class Executable {
     return false;
   }
 
-  // Calls `each` with a name's index and its place among the names; repeatedly if others have the same
-  // ending.
+  // Calls `each` with a name's index and its place among the names; repeatedly if others have the same ending.
   template <typename Each>
   bool find_names(std::span<const NamedFunction> functions, Each each) const {
     return for_each_piece(names_, kLongest, [&](std::uint64_t at, std::span<const char> piece) {

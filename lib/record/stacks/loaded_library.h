@@ -15,9 +15,9 @@ namespace cudadiag::record {
 
 class LoadedLibrary {
  public:
-  // Finds the library by its file name, but only once the dynamic loader has initialised it: before, its
-  // code must not run. glibc 2.35 and later show that (Modules). `where` receives the module; it may be
-  // null.
+  // Finds the library by its file name, but only once the dynamic loader
+  // has initialised it: before, its code must not run. glibc 2.35 and later
+  // show that (Modules). `where` receives the module; it may be null.
   bool find(std::string_view file_name, LoadedModule* where = nullptr);
   // Reads the given module, whose code is running.
   bool read(const LoadedModule& module);

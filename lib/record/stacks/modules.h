@@ -38,9 +38,7 @@ class Modules {
   static bool find(std::uintptr_t address, LoadedModule& module);
   // Whether look-ups find only modules that the dynamic loader has initialised, as glibc's list does.
   static bool knows_what_is_ready();
-  // The program headers of a module whose first page (with the ELF header) is at `begin`; empty if there are
-  // none.
-  // none.
+  // The program headers of a module whose first page (with the ELF header) is at `begin`; empty if there are none.
   static std::span<const Elf64_Phdr> program_headers(std::uintptr_t begin);
   // Distinguishes modules loaded at the same place: each has its own build-id, or at least its own name.
   static std::uint64_t identity(const LoadedModule& module);

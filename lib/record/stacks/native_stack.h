@@ -17,8 +17,7 @@ class NativeStacks {
  public:
   // `unloads` counts the unloadings of code. With the code, libraries may have been replaced by others.
   void start(Interner& interner, std::atomic<std::uint64_t>& unloads);
-  // Called in a child of fork(). Leaves out what the parent has found: finding it takes the dynamic loader's
-  // lock.
+  // Called in a child of fork(). Leaves out what the parent has found: finding it takes the dynamic loader's lock.
   void attach(Interner& interner, std::atomic<std::uint64_t>& unloads);
   // Stacks with Python code leave out native frames of this module, and everything outer.
   void stop_at(std::uintptr_t begin, std::uintptr_t end);

@@ -32,7 +32,7 @@ inline constexpr const char* kCupti = "CUDADIAG_CUPTI";
 
 // A variable of NCCL: the library that it loads as its profiler plugin. "none", in upper or lower case: no plugin.
 inline constexpr const char* kProfilerPlugin = "NCCL_PROFILER_PLUGIN";
-// The plugin that the user named. The recorder forwards all events to it. Unset: NCCL's default plugin.
+// The plugin that the user named. The recorder passes on the events meant for it. Unset: NCCL's default plugin.
 inline constexpr const char* kProfiler = "CUDADIAG_NCCL_PROFILER";
 
 }  // namespace cudadiag::wire::environment

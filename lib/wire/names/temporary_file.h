@@ -41,8 +41,7 @@ constexpr std::size_t drawn_at(std::string_view name, bool is_folder) {
   return before == "tmp" || (!is_folder && begins_as_generated(before)) ? at : name.npos;
 }
 
-// Calls `visit(part)` for each part of the path that is the same in every run. Returns true if other parts
-// exist.
+// Calls `visit(part)` for each part of the path that is the same in every run. Returns true if other parts exist.
 template <typename Visit>
 constexpr bool visit_lasting(std::string_view path, Visit visit) {
   constexpr std::string_view kFolder = "/tmp/";

@@ -1,6 +1,6 @@
-// Why a process that initialised CUDA is not recorded. The recorder stores it in the arena's header (wire/arena.h). If
-// it cannot reach an arena, it stores it as the name of an empty file in the session's folder. Neither a limit on the
-// size of files nor a full disk forbids an empty file:
+// Why a process that initialised CUDA is not recorded. The recorder stores the reason in the arena's header
+// (wire/arena.h). If it cannot reach an arena, it creates an empty file in the session's folder, named after the
+// reason. Neither a limit on the size of files nor a full disk forbids an empty file:
 //
 //   4711-3-27.unrecorded     process 4711, What::file, errno 27
 #pragma once

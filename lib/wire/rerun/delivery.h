@@ -68,8 +68,8 @@
 //  "second":{…}, "waited_before":false, "begin":N, "end":N, "bytes":N}
 //    Two operators use the same bytes, and nothing orders them: the "bytes" bytes from "begin" to "end".
 //
-// The file is named with the process id that CPython reports. An argument has the members of diagnose::Argument,
-// without unknown ones.
+// The file is named with the process id that CPython reports. An
+// argument has the members of diagnose::Argument, without unknown ones.
 #pragma once
 
 #include <cstddef>

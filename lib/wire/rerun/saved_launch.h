@@ -81,7 +81,7 @@ enum class Unsaved : std::uint32_t {
   file = 3,        // its file could not be written
 };
 
-// Kinds of things that could not be saved at all.
+// Data that could not be saved at all.
 enum class Missing : std::uint32_t {
   attribute = 1,    // of the launch, referring to objects of its process; count: its id
   allocations = 2,  // that the recorder dropped; count

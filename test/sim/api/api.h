@@ -109,8 +109,7 @@ CUresult traced(const Call& call, const Params* params, Body body) {
   }                                                                                            \
   static CUresult name##_body()
 
-// An entry point with a variant (_ptsz or _ptds) in which stream 0 is the thread's own: see the last
-// parameter.
+// An entry point with a variant (_ptsz or _ptds) in which stream 0 is the thread's own: see the last parameter.
 #define SIM_API_STREAM(name, suffix, need, parameters, arguments)                                \
   static CUresult name##_body(SIM_UNPACK parameters, bool per_thread);                           \
   SIM_EXPORT(name, need, parameters, arguments, name##_body(SIM_UNPACK arguments, false))        \
