@@ -54,7 +54,7 @@ class Recorder {
                                       std::uintptr_t frame);
   [[gnu::hot]] void leave_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                                       std::uintptr_t frame);
-  // For a call that matters only because it ends something.
+  // Handles a call that matters only because it ends something.
   void enter_call_on_the_side(std::uint32_t id, const CUpti_CallbackData& data) {
     const CallRule& rule = driver_call(id);
     if (operations_.frozen()) return;
@@ -131,16 +131,16 @@ class Recorder {
   void start_rerun();
   void start_saving();
 
-  // For calls that do more than issue an operation.
+  // Handles calls that do more than issue an operation.
   [[gnu::cold, gnu::noinline]] void enter_other(ThreadState& thread, std::uint32_t id, const CallRule& rule,
                                                 const CUpti_CallbackData& data, std::uintptr_t frame);
-  // For a thread without a ring: its operations are lost, but their effects on other threads' objects are followed.
+  // Handles a call of a thread without a ring: its operations are lost, but effects on others' objects are followed.
   [[gnu::cold, gnu::noinline]] void enter_unrecorded(std::uint32_t id, const CallRule& rule,
                                                      const CUpti_CallbackData& data);
   [[gnu::cold, gnu::noinline]] void leave_other(ThreadState& thread, std::uint32_t id, const CallRule& rule,
                                                 const CUpti_CallbackData& data, std::uint32_t result);
   void finish_wait(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
-  // For calls that do more than issue an operation, or that failed to.
+  // A call that does more than issue an operation, or that failed to.
   struct Returned {
     std::uint32_t id, result;
   };

@@ -44,7 +44,7 @@ std::uint64_t sim_graph_node_id(CUgraphNode node);
 std::uint32_t sim_graph_id(CUgraph graph);
 std::uint32_t sim_context_id(CUcontext context);
 std::uint32_t sim_context_device(CUcontext context);
-// For tests: releases everything that a `hold … until=notify` rule holds.
+// Used by tests: releases everything that a `hold … until=notify` rule holds.
 void sim_notify();
 // The next kernel that this thread launches arrives at all of these. It ends once each has had its number of arrivals.
 void sim_next_kernel_meets(const sim::Meeting* meetings, std::size_t count);

@@ -9,7 +9,7 @@ from .tensor_data.tensors import MOST_TEXT
 
 class State:
     def __init__(self):
-        self.seconds = 10.0  # that reading values may cost
+        self.seconds = 10.0  # limit of the time for reading values
         self.spent = 0.0
         self.on = True
         self.tool = None  # of sys.monitoring, if that reports the lines

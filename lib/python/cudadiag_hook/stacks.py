@@ -50,7 +50,7 @@ def frames_of_places(places):
 
 
 def is_in_library(code):
-    """Judges by the path only."""
+    """Whether the code belongs to a library, judging by its path only."""
     file = code.co_filename
     return file.startswith("<") or "site-packages" in file or "dist-packages" in file or file.startswith(STANDARD)
 

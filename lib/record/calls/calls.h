@@ -37,7 +37,7 @@ struct Call {
   std::uint32_t shared_bytes = 0;
   std::uint64_t argument = 0;  // wire::operation::kArgument, or a capture's mode
   std::uint64_t destination = 0, source = 0;
-  // For copies and memsets of rows. 1 row means one contiguous piece, 0 a shape that these fields cannot describe.
+  // Set for copies and memsets of rows. 1 row means one contiguous piece, 0 a shape that these fields cannot describe.
   std::uint64_t width = 0, destination_pitch = 0, source_pitch = 0;
   std::uint32_t rows = 1;
   std::uint64_t value = 0;

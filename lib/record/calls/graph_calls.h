@@ -73,7 +73,7 @@ constexpr GraphCall::What graph_call(std::uint32_t id) {
   }
 }
 
-// For ids with Role::graph. `parameters` is the structure that CUPTI passes.
+// Decodes calls with Role::graph. `parameters` is the structure that CUPTI passes.
 GraphCall decode_graph_call(std::uint32_t id, const void* parameters);
 
 }  // namespace cudadiag::record

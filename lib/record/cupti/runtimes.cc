@@ -84,8 +84,8 @@ class Caller {
 
 using Launches = std::array<CodeRange, std::size(Runtimes::kLeftOut)>;
 
-// For the single runtime linked into the executable. Returns an empty result if there is none, if there are two, or if
-// that runtime may not pass launches on. All functions of the static library are in one object file.
+// Finds the launches of the single runtime linked into the executable. Returns an empty result if there is none or two,
+// or if that runtime may not pass launches on. All functions of the static library are in one object file.
 Launches launches_linked_in() {
   constexpr const char* kCameWith13 = "cudaDeviceGetHostAtomicCapabilities";
   constexpr const char* kWentWith13 = "cudaThreadSynchronize";
@@ -105,7 +105,7 @@ Launches launches_linked_in() {
   return launches;
 }
 
-// For a libcudart.so.
+// Finds the launches in a libcudart.so.
 Launches launches_in(const LoadedModule& library) {
   Launches launches;
   LoadedLibrary symbols;

@@ -65,7 +65,7 @@ class OperationRecorder {
   [[gnu::hot]] void leave(ThreadState& thread, const CallRule& rule, std::uint32_t result);
   // A call on an event. It is ordered with operations and recorded like one.
   void note_event(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data);
-  // For a stream that is destroyed while it is busy: only a marker shows its progress.
+  // Marks a stream that is destroyed while it is busy: only a marker shows its progress.
   void mark_last(const CallRule& rule, const CUpti_CallbackData& data);
   void see_context(const CUpti_CallbackData& data);
   void context_destroyed(std::uint32_t uid) {

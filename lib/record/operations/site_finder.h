@@ -91,8 +91,8 @@ class SiteFinder {
   // Every launch reads these members, so they are small and together.
   Stacks wanted_{};
   std::atomic<bool> has_python_ = false;
-  // At start if there is an interpreter, so that each thread's first operations have Python stacks. Else the first
-  // operation searches for one.
+  // Set at start if there is an interpreter, so that each thread's first operations have Python stacks. Otherwise the
+  // first operation searches for one.
   std::atomic<bool> python_sought_ = false;
   std::atomic<std::uint64_t> unloads_ = 0;  // how often code was unloaded
   std::byte* counts_ = nullptr;             // the area's region `sites`

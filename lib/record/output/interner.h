@@ -96,7 +96,7 @@ class Interner {
   // Parameters of a launch, laid out as wire/intern.h draws them.
   void arguments(std::uint16_t count, std::span<const std::byte> head, std::span<const std::byte> values);
   std::uint32_t node_type(std::string_view mangled);
-  // For the graph launch with this serial.
+  // Describes a stale pointer of the graph launch with this serial.
   void stale_pointer(std::uint16_t thread, std::uint64_t serial, const StalePointer& stale);
 
   std::uint32_t find_module(std::uint64_t key) const { return modules_.find(key); }

@@ -27,7 +27,7 @@ void ExitProbe::attach(AreaMap& area, Interner& interner, const DriverApi& drive
   threads_ = &threads;
 }
 
-// For contexts that are about to end, according to `ends(handle, device)`: waits for their unfinished work, but not for
+// Waits for the unfinished work of contexts that are about to end, according to `ends(handle, device)`. Does not wait
 // long, and only while `may_wait()` returns true.
 template <typename Ends, typename MayWait>
 void ExitProbe::find_faults(Ends ends, MayWait may_wait) {

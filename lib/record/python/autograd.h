@@ -29,7 +29,7 @@ class Autograd {
   // PyTorch may be loaded after CUDA, and then loads its own code into the GPU. Checks at fewer and fewer of these
   // occasions, since each check reads a file.
   void look_again();
-  // For the calling thread. Stores the thread's PyTorch number. Returns all zeros without PyTorch.
+  // The state of the calling thread. Stores its PyTorch number in `thread`. Returns all zeros without PyTorch.
   [[gnu::hot]] Origin current(ThreadState& thread);
 
  private:

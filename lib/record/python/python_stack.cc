@@ -91,8 +91,8 @@ std::uint64_t tail(const std::byte* data, std::size_t size) {
   return tail(text.data, text.is_ascii ? text.length : text.length * text.kind);
 }
 
-// A code object's memory may be reused for another one, and so may its line table and the names of its file and
-// function, all at the same addresses. Equal addresses therefore prove little.
+// A code object's memory may be reused for another one. Its line table and the names of its file and function may then
+// be at the same addresses too, so equal addresses prove little.
 [[gnu::always_inline]] inline std::uint64_t identity(const std::byte* code, const PythonLayout& layout) {
   if (layout.code_version >= 0) return read_field<std::uint32_t>(code, layout.code_version);
   const std::byte* table = pointer(code, layout.code_line_table);

@@ -28,7 +28,7 @@ class Window {
   std::uint32_t armed_from(wire::site_key::Key site, wire::site_key::Key function) const;
   // Graph nodes to save before they run, the likeliest first.
   std::span<const wire::window::Node> nodes() const { return {nodes_.data(), nodes_used_}; }
-  // For these nodes: the call number of a site from which its graph launches are awaited, or kNever.
+  // The call number of a site from which its graph launches are awaited for these nodes, or kNever.
   std::uint32_t nodes_from() const;
 
  private:

@@ -79,7 +79,7 @@ SavedMemory::Block SavedMemory::save_global(std::uint64_t address, std::uint64_t
   return block;
 }
 
-// If a block does not fit, saves a part from the first pointer into it on, such as a tensor in the segment of a pool.
+// If a block does not fit, saves a part that begins at the first pointer into it, such as a tensor in a pool's segment.
 void SavedMemory::save_block(Block& block, std::uint32_t number, bool whole, bool follows) {
   const std::uint64_t limit = std::min(left_, file_limit());
   std::uint64_t size = block.bytes;

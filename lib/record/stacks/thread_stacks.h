@@ -26,7 +26,7 @@ struct KnownStacks {
     const std::uint64_t page = stack_pointer >> kPageBits;
     return &ranges[(page * 0x9e3779b97f4a7c15 >> (64 - kSetBits)) * kWays];
   }
-  // By set, chosen by the page that the thread was on; newest first.
+  // Grouped in sets, by the page that the thread was on; newest first.
   std::array<StackRange, kSets * kWays> ranges;
 };
 

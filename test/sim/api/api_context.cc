@@ -226,7 +226,7 @@ SIM_API_VOID(cuCtxSynchronize, quiet) {
   return gpu.wait(lock, context, gpu.everything_in(context));
 }
 
-// As the legacy stream would do, but for all streams.
+// Records the event as the legacy stream would, but for all streams.
 SIM_API(cuCtxRecordEvent, context, (CUcontext hCtx, CUevent hEvent), (hCtx, hEvent)) {
   if (!hCtx || !hEvent) return CUDA_ERROR_INVALID_HANDLE;
   Gpu& gpu = Gpu::instance();

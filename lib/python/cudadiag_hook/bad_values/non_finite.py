@@ -199,7 +199,7 @@ def check_later(call, tensor, is_written, floats):
 
 
 def check_choice(call, each, result):
-    """A later check of the elements that the operator chose from this argument."""
+    """Queues a check of the elements that the operator chose from this argument."""
     floats = as_floats(chosen(call, each, result))
     return None if floats is None else slots.add(floats)
 

@@ -34,7 +34,7 @@ INDEX_RESULTS = ("sort", "topk", "max", "min", "kthvalue", "mode", "median", "na
 
 
 class Result:
-    """What an operator wrote to a range of bytes."""
+    """The result that an operator wrote to a range of bytes."""
 
     __slots__ = ("facts", "place", "inputs", "least", "greatest", "given", "is_index", "batch", "__weakref__")
 

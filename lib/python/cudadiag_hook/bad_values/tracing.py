@@ -3,7 +3,7 @@
 Only certain steps are reported. Tracing ends at results that were not read, at memory that others wrote to, and if
 several tensors have bad elements.
 """
-MOST_STEPS = 64  # back
+MOST_STEPS = 64  # limit of steps back
 MOST_TOLD = 5
 
 # These change an element only slightly: if it was bad before, these did not make it bad. Other operators' arguments may
@@ -42,7 +42,7 @@ class Bad:
 
 
 class Unknown(Exception):
-    """Tracing ends: nothing further is certain."""
+    """Raised when tracing must end: nothing further is certain."""
 
 
 def only(results):

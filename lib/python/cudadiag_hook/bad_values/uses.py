@@ -1,5 +1,5 @@
-"""What the program does with bad values. A lasting use is reported as found. Other uses are candidates, unless the
-program later asks whether the value is finite."""
+"""The program's uses of bad values. A lasting use is reported as found. Other uses are candidates, unless the program
+later asks whether the value is finite."""
 import sys
 
 from .. import recorder
@@ -59,7 +59,7 @@ class Watch:
         self.candidates = []  # (root, message)
         self.parameters = {}  # addresses of storages
         self.leaves = {}  # by id(): weak references to the tensors
-        self.latest_item = None  # roots of the latest number that the program read
+        self.latest_item = None  # the value from which the program read its latest number
         self.last_asked = self.last_compared = None  # (root, ordinal of the operator, stack)
         self.waits = False  # whether to check results on a GPU at once
 

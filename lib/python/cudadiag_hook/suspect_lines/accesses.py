@@ -100,7 +100,7 @@ def argument_accesses(schema, args, kwargs, place):
 
 
 def result_accesses(schema, result, place):
-    """Of new tensors only: results that the schema ties to an argument are that argument."""
+    """The accesses to new tensors. Results that the schema ties to an argument are left out."""
     results = [result] if len(schema.returns) == 1 else result
     found = []
     for number, (declared, value) in enumerate(zip(schema.returns, results or ())):

@@ -1,4 +1,4 @@
-"""Where the nodes were made that a backward pass runs. In its anomaly mode, PyTorch keeps the stack with which each
+"""Reports where the nodes of a backward pass were made. In its anomaly mode, PyTorch keeps the stack with which each
 node was made. Each wanted node reports that stack on the thread that runs it, before it runs."""
 import sys
 

@@ -1,5 +1,5 @@
-"""Where a thread was started, or where a thread pool got its present work: for threads that run no line of the user.
-Kept as text, next to the thread or the work, as long as that exists."""
+"""The place where a thread was started, or where a thread pool got its present work: for threads that run no line of
+the user. Kept as text, next to the thread or the work, as long as that exists."""
 import _weakref
 import sys
 

@@ -155,7 +155,7 @@ def tensors_of_module(text, value):
 
 
 def variables_at(paths, frame):
-    """[(name, value)] of what the line names, then of the tensors in modules that it names."""
+    """[(name, value)] of what the line names, and the same for the tensors in modules that it names."""
     frame_locals, found, hidden = frame.f_locals, [], []
     for path in paths:
         text, value = look_up(path, frame_locals, frame.f_globals)

@@ -16,9 +16,9 @@ class Visits(_thread._local):
     def __init__(self):
         self.places = []
         self.mode = None
-        self.call = None  # inputs
-        self.racing = None  # accesses: of the running operator
-        self.start = self.start_of = None  # starts: what was reported last, and for which line
+        self.call = None  # used by inputs
+        self.racing = None  # used by accesses, for the running operator
+        self.start = self.start_of = None  # used by starts: what was reported last, and for which line
 
 
 visits = Visits()

@@ -1,4 +1,4 @@
-"""What known operators require of their arguments."""
+"""The requirements of known operators for their arguments."""
 from .tensors import first_of, is_tensor
 
 

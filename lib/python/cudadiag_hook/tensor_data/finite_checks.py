@@ -4,12 +4,12 @@ import sys
 from .tensors import devices, is_capturing
 
 CLEAN, INFINITE, NOT_A_NUMBER = 0, 1, 2
-PAGE = 4096  # checks
+PAGE = 4096  # checks per page
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
 class Reach:
-    """What counts as bad: NaN, or infinite elements too."""
+    """Which elements count as bad: NaN, or infinite elements too."""
 
     worst = NOT_A_NUMBER
 

@@ -1,4 +1,4 @@
-"""Where an operator is called: its stack, module and step; in a backward pass, also where its node was made.
+"""The place of an operator's call: its stack, module and step. In a backward pass, also where its node was made.
 
 A forward operator and its node in autograd's graph share a sequence number. The latest stacks are kept by that number.
 GPU nodes run on a thread without a Python stack, which works for the thread that called backward().
