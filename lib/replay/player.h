@@ -1,5 +1,5 @@
 // Makes a saved launch in this process. The launch may end the process, so only a child process does this
-// (start_player.h).
+// (supervise/replays/launch_player.h).
 #pragma once
 
 #include <filesystem>
@@ -18,7 +18,7 @@ struct PlayOrder {
   std::filesystem::path dump{};          // file for a GPU core dump, after which the driver ends the process; or empty
 };
 
-// Writes a line to the file `answer` after each step (start_player.h reads them). Returns 0 if all steps were done.
+// Writes a line to the file `answer` after each step (launch_player.h reads them). Returns 0 if all steps were done.
 int play(const LaunchFolder& folder, const PlayOrder& order, const std::filesystem::path& answer);
 
 }  // namespace cudadiag::replay
