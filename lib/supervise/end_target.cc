@@ -7,13 +7,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A process that is stuck inside the GPU's driver dies when the driver lets it: that is not waited for.
+// A process that is stuck inside the GPU's driver dies only when the driver lets it, so the wait for it is limited.
 constexpr auto kUnkillable = std::chrono::seconds(10);
 
 }  // namespace
 
 bool end_target(launch::Target& target, launch::SignalRelay& relay, std::chrono::milliseconds grace) {
-  // Its children may live on when it is gone itself.
+  // Children of the target may outlive it.
   const auto anybody_after = [&](int signal) { return target.signal_all(signal) || !target.reap(); };
   const auto pause = [&] {
     relay.wait(50);

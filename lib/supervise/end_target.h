@@ -1,4 +1,4 @@
-// Ends a target and all that it has started.
+// Ends a target and everything that it has started.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace cudadiag::supervise {
 
-// Asks, waits for `grace`, then kills. False: not even that has ended it, as when it is stuck inside the GPU's driver.
+// Asks, waits for `grace`, then kills. Returns false if the target is left because it is stuck in the GPU's driver.
 bool end_target(launch::Target& target, launch::SignalRelay& relay, std::chrono::milliseconds grace);
 
 }  // namespace cudadiag::supervise

@@ -11,10 +11,10 @@
 namespace cudadiag::supervise {
 namespace {
 
-// A ring of 4,096 records is full after some milliseconds at the fastest; reading more often takes the target's cache
-// lines away.
+// At the fastest rate, a ring of 4,096 records is full after some milliseconds. More frequent reads would take cache
+// lines away from the target.
 constexpr std::chrono::microseconds kPause{300};
-// If the launcher is killed, the log lacks at most the operations of this time.
+// If the launcher is killed, the log lacks at most the operations of this period.
 constexpr std::chrono::milliseconds kFlush{50};
 
 }  // namespace
@@ -23,7 +23,7 @@ struct FullLog::Logged {
   Logged(const launch::Arena& arena, std::size_t index)
       : area(arena, index), follower(area.bytes(), session::RingFollower::When::returned) {}
 
-  // Once the process has written what its area is.
+  // Returns true once the process has written the header of its area.
   bool ready(const std::filesystem::path& folder) {
     if (writer || given_up || !failure.what.empty()) return writer.has_value();
     if (area.bytes().empty() || wire::load_acquire(area.bytes().data(), wire::area::kState) == 0) return false;
@@ -82,7 +82,7 @@ void FullLog::look() {
 
 void FullLog::catch_up() {
   const std::lock_guard lock(mutex_);
-  // The records that the last look fetched are handed out by the next one.
+  // The second call passes on the records that the first one fetched.
   look();
   look();
   for (const auto& process : processes_) {

@@ -1,5 +1,5 @@
-// Keeps every operation of a run (session/log/log_codec.h): reads the rings while the target fills them, on a thread of its
-// own, and writes a log for each process beside its area.
+// Stores every operation of a run (session/log/log_codec.h). It reads the rings while the target fills them, on a
+// separate thread, and writes a log for each process next to its area.
 #pragma once
 
 #include <atomic>
@@ -22,13 +22,13 @@ class FullLog {
   FullLog(const FullLog&) = delete;
   FullLog& operator=(const FullLog&) = delete;
 
-  // Afterwards the files have everything that the target has issued and seen return so far.
+  // Afterwards, the files contain everything that the target has issued and seen return so far.
   void catch_up();
-  // Removes the files, to make room for the rest of the session; returns the message for the user, once.
+  // Removes the files to make room for the rest of the session. Returns the message for the user, only once.
   std::vector<base::Error> give_up();
-  // The target has ended: writes the rest. Call it once; returns what went wrong.
+  // Writes the rest after the target has ended. Call it once. Returns what went wrong.
   std::vector<base::Error> finish();
-  // After finish(): operations that were overwritten before they could be read.
+  // Valid after finish(): the number of operations that were overwritten before they could be read.
   std::uint64_t lost() const;
 
  private:
@@ -40,7 +40,7 @@ class FullLog {
 
   const launch::Arena& arena_;
   const std::filesystem::path folder_;
-  std::mutex mutex_;  // of what the processes' entries hold
+  std::mutex mutex_;  // guards the contents of `processes_`
   std::vector<std::unique_ptr<Logged>> processes_;
   std::atomic<bool> stopping_ = false;
   std::thread thread_;

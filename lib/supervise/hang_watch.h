@@ -1,6 +1,6 @@
-// Notices that a run with work on the GPU makes no progress for the given time: no operation is issued, none ends, and
-// no call that may block begins. In doubt it says nothing: a run that only computes on the host, is stopped or under a
-// debugger, or whose state is not known, does not count as hanging.
+// Detects that a run with work on the GPU makes no progress for the given time: no operation is issued, none ends, and
+// no call that may block begins. If in doubt, it reports nothing. A run does not count as hanging if it computes only
+// on the host, is stopped or in a debugger, or if its state is unknown.
 #pragma once
 
 #include <chrono>
@@ -14,9 +14,9 @@ class HangWatch {
  public:
   HangWatch(const launch::Arena& arena, double seconds);
 
-  // Looks, at most every interval(); true once it hangs.
+  // Checks the run; call it at least every interval(). Returns true once the run hangs.
   bool look();
-  // How long to wait between two looks.
+  // How long to wait between two checks.
   std::chrono::milliseconds interval() const { return interval_; }
   double still_seconds() const { return std::chrono::duration<double>(still_).count(); }
 
@@ -28,14 +28,14 @@ class HangWatch {
   const std::chrono::milliseconds interval_;
   std::uint64_t digest_ = 0, judged_ = 0;
   Clock::time_point last_;
-  Clock::duration still_{};  // time seen without progress: a launcher that was stopped itself has seen none
+  Clock::duration still_{};  // time observed without progress; excludes time in which the launcher itself was stopped
 };
 
-// Stopped by a signal or held by a debugger; or gone, as a zombie is, and a pid of another pid namespace.
+// `stopped`: by a signal or a debugger. `gone`: also a zombie, or a pid of another pid namespace.
 enum class Life { runs, gone, stopped };
 Life life_of(std::uint32_t pid);
 
-// A zombie has, too.
+// Returns true for a zombie too.
 bool has_ended(std::uint32_t pid);
 
 }  // namespace cudadiag::supervise

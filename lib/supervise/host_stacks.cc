@@ -23,7 +23,7 @@ using wire::python::PythonLayout;
 constexpr std::size_t kMostFrames = 64;
 constexpr std::uint64_t kLongestName = 4096;
 
-// Memory of another process. Every read may fail.
+// The memory of another process. Every read may fail.
 class RemoteMemory {
  public:
   explicit RemoteMemory(std::uint32_t pid)
@@ -48,7 +48,7 @@ class RemoteMemory {
   base::FileDescriptor file_;
 };
 
-// A frame as it lies in memory.
+// The layout of a frame in memory.
 struct RemoteFrame {
   std::uint64_t code = 0, instruction = 0;
   bool operator==(const RemoteFrame&) const = default;
@@ -79,7 +79,7 @@ class PythonReader {
     return frame ? std::optional(std::move(found)) : std::nullopt;
   }
 
-  // Nothing: it is not a code object like the others.
+  // Returns nullopt if it is not a code object like the others.
   std::optional<session::DeliveredFrame> resolve(const RemoteFrame& frame) {
     const auto type = memory_.pointer(frame.code + wire::python::kObjectType);
     if (!type || (code_type_ != 0 && *type != code_type_)) return std::nullopt;
@@ -118,7 +118,7 @@ class PythonReader {
     return found;
   }
 
-  // A compact string of one byte a character, as paths and names of functions are; others are replaced by "?".
+  // Reads a compact string with one byte per character, the form of paths and function names. Replaces others by "?".
   std::optional<std::string> string_at(std::uint64_t address) {
     const auto string = memory_.pointer(address);
     const auto type = string ? memory_.pointer(*string + wire::python::kObjectType) : std::nullopt;
@@ -127,7 +127,7 @@ class PythonReader {
     const auto length = memory_.pointer(*string + wire::python::kStringLength);
     const auto state = memory_.read<std::uint32_t>(*string + wire::python::kStringState);
     if (!length || !state || *length > kLongestName) return std::nullopt;
-    // Bits, from the lowest: interned 2, kind 3, compact 1, ascii 1.
+    // The bits, from the lowest: interned 2, kind 3, compact 1, ascii 1.
     const bool is_compact = (*state >> 5 & 1) != 0, is_ascii = (*state >> 6 & 1) != 0;
     if (!is_compact) return std::nullopt;
     if (!is_ascii) return "?";
@@ -136,10 +136,10 @@ class PythonReader {
 
   const RemoteMemory& memory_;
   const PythonLayout& layout_;
-  std::uint64_t code_type_ = 0, string_type_ = 0;  // of the first ones that were read
+  std::uint64_t code_type_ = 0, string_type_ = 0;  // the types of the first ones that were read
 };
 
-// Null: the process does not run a Python whose frames are known.
+// Returns null if the process does not run a Python with a known layout of frames.
 const PythonLayout* layout_of(const session::ProcessRecord& record) {
   const std::string& version = value_of(record, session::Property::python);
   int minor = 0;

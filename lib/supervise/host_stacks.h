@@ -1,9 +1,9 @@
-// Where the Python threads of a process that stands still are, read from its memory: a rank that gives the GPU no work
-// makes no call that the recorder sees.
+// Finds where the Python threads of a stalled process are, from its memory. A rank that issues no GPU work makes no
+// call that the recorder sees.
 //
-// The process is not stopped. /proc/PID/mem opens for the launcher's own descendants unless the kernel forbids it. What
-// was read while a frame changed shows as an object of another type, or as a stack that is another one when it is read
-// again; it is dropped.
+// The process is not stopped. The launcher can open /proc/PID/mem of its descendants unless the kernel forbids it. A
+// frame that changes during a read appears as an object of another type, or the stack differs when it is read again.
+// Such a stack is dropped.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace cudadiag::supervise {
 
-// Those of living threads that had given the GPU work. Empty: there are none, or the memory cannot be read.
+// Returns the stacks of live threads that had issued GPU work. Empty if there are none or the memory is unreadable.
 std::vector<session::HostStack> host_stacks(const session::Process& process);
 
 }  // namespace cudadiag::supervise

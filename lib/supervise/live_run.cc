@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 bool is_incomplete(const fs::path& folder) { return folder.filename().string().ends_with(session::kIncomplete); }
 
-// If no launcher recorded the end, the processes' own records show it. Empty: not known.
+// If no launcher recorded the end, the records of the processes show it. Returns nullopt if it is unknown.
 std::optional<bool> any_lives(const session::Session& session) {
   bool known = !session.processes.empty();
   for (const session::Process& process : session.processes) {

@@ -1,5 +1,5 @@
-// A run as another process sees it: while it is in progress, in the memory that its launcher holds; afterwards in its
-// session.
+// A run as seen by another process: from the launcher's memory while the run is in progress, and from its session
+// afterwards.
 #pragma once
 
 #include <filesystem>
@@ -13,8 +13,8 @@
 
 namespace cudadiag::supervise {
 
-// The run of this folder was not finished, because its launcher was killed. The recording is lost with the launcher
-// that holds it; the program may continue.
+// The run in this folder did not finish, because its launcher was killed. The recording, which the launcher held, is
+// lost. The program may still run.
 struct KilledRun {
   std::filesystem::path folder;
   session::LivePlace place;
@@ -22,14 +22,14 @@ struct KilledRun {
 
 class LiveRun {
  public:
-  // `folder`: of a run, or of a session.
+  // `folder` is the folder of a run or of a session.
   static std::variant<LiveRun, KilledRun, base::Error> open(const std::filesystem::path& folder);
 
-  // As it is now.
+  // Reads the current state.
   base::Result<session::Session> read();
-  // Adds where the Python threads of living processes are, to what read() has just returned.
+  // Adds the current Python lines of the threads of live processes to the result of read().
   void add_host_stacks(session::Session& session) const;
-  // Its launcher is still there, or a process if there is no launcher; asked anew at each read(). Nothing: not known.
+  // Whether the launcher still exists, or any process if there is no launcher. Updated by read(); nullopt if unknown.
   std::optional<bool> goes_on() const { return goes_on_; }
   const std::filesystem::path& folder() const { return folder_; }
 

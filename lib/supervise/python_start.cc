@@ -29,7 +29,7 @@ std::optional<base::Error> write_package(const std::filesystem::path& folder, se
   std::filesystem::create_directory(folder, error);
   if (error) return base::Error{"cannot make " + folder.string() + ": " + error.message(), "free some space"};
   for (const python::HookModule& module : python::hook_modules()) {
-    // Not as modules: an interpreter without our sitecustomize has the folder in its path too.
+    // The files do not have module names, because interpreters without our sitecustomize have the folder in their path.
     const auto file = folder / (std::string(module.name) + ".txt");
     if (auto failure = writer.store_text(file, module.text)) return failure;
   }
@@ -42,7 +42,7 @@ base::Result<std::vector<launch::Variable>> started(launch::Variable options, se
   if (auto failure = write_package(folder, writer)) return *failure;
   const char* path = std::getenv(kPythonPath);
   const std::string others = path == nullptr || *path == '\0' ? "" : ":" + std::string(path);
-  // The operators of compiled code are not seen one by one, so it runs as it was written.
+  // Operators in compiled code are not visible individually, so the code runs uncompiled.
   return std::vector<launch::Variable>{{names::kSession, writer.pass_folder().string()},
                                        std::move(options),
                                        {kPythonPath, folder.string() + others},

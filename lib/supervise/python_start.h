@@ -1,5 +1,5 @@
-// The start of a run that hears PyTorch's operators from the import of PyTorch on: by Python code of ours in the folder
-// of the pass, which each interpreter of the command runs first. Nothing of CUDA's is needed.
+// The start of a run that observes PyTorch's operators from the import of PyTorch on. Each interpreter of the command
+// first runs Python code from the folder of the pass. This needs nothing from CUDA.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace cudadiag::supervise {
 struct NansOptions {
   bool also_infinite = false;
   bool blocking = false;             // the program waits for each check on a GPU
-  std::uint32_t history = 1u << 16;  // the most checks on a GPU whose outcome is not known yet
+  std::uint32_t history = 1u << 16;  // the most pending checks on a GPU
 };
 
-// Each writes the code, and gives the variables for the command, on top of this process's own environment. One checks
-// for elements that are not finite, one traces bad values back to where they came from, one looks for races.
+// Each function writes the code and returns variables for the command, in addition to this process's environment. The
+// first checks for elements that are not finite, the second traces bad values to their origin, the third finds races.
 base::Result<std::vector<launch::Variable>> start_of_nans(const NansOptions& options, session::SessionWriter& writer);
 base::Result<std::vector<launch::Variable>> start_of_origins(double seconds, session::SessionWriter& writer);
 base::Result<std::vector<launch::Variable>> start_of_tensor_races(session::SessionWriter& writer);

@@ -14,19 +14,19 @@
 namespace cudadiag::supervise {
 namespace {
 
-// A ring of 4,096 records is full after some milliseconds at the fastest.
+// At the fastest rate, a ring of 4,096 records is full after some milliseconds.
 constexpr std::chrono::microseconds kIdle{300};
-// The interval in which pairs are judged again whose kernels were not yet known.
+// The interval after which pairs with unknown kernels are judged again.
 constexpr std::chrono::milliseconds kSettling{50};
-// For kernels whose code is still to be read when the target has ended.
+// The time for kernels whose code is still unread when the target has ended.
 constexpr std::chrono::seconds kPatience{60};
 
-// As the recorder calls it (lib/record/module_images.cc).
+// The folder has the name that the recorder gives it (lib/record/module_images.cc).
 std::filesystem::path modules_in(const std::filesystem::path& pass_folder) {
   return pass_folder.empty() ? "" : pass_folder / "modules";
 }
 
-// Names and graphs of a process, from its intern heap: read again when something newer is asked for.
+// The names and graphs of a process, from its intern heap. It is read again when a newer entry is requested.
 class Names {
  public:
   explicit Names(std::span<const std::byte> area) : area_(area) {}
@@ -57,7 +57,7 @@ struct RaceWatch::Watched {
   Watched(const launch::Arena& arena, std::size_t index, KernelModes& kernel_modes)
       : area(arena, index), names(area.bytes()), follower(area.bytes()), modes(kernel_modes) {}
 
-  // Once the process has written what its area is.
+  // Returns true once the process has written the header of its area.
   bool ready() {
     if (feed) return true;
     if (area.bytes().empty() || wire::load_acquire(area.bytes().data(), wire::area::kState) == 0) return false;
@@ -74,7 +74,7 @@ struct RaceWatch::Watched {
     return true;
   }
 
-  // Asked for at every launch: kept until the program loads more code.
+  // Called at every launch, so the result is cached until the program loads more code.
   const KernelModes::Code& code(std::uint32_t function) {
     if (function >= codes.size()) codes.resize(function + 1);
     Code& known = codes[function];
@@ -172,13 +172,13 @@ session::Races RaceWatch::finish() {
     if (process->ready()) process->follower.finish(*process->backlog);
   }
   hand_on_the_rest();
-  // The answer about a kernel may raise the question about its launches with zeros.
+  // The answer about a kernel may require another one about its launches with zeros.
   for (int round = 0; round < 2; ++round) {
     settle(false);
     modes_.wait(kPatience);
   }
   settle(true);
-  // It can be large, up to 1 GiB a process.
+  // The folder can be large, up to 1 GiB per process.
   std::error_code ignored;
   if (!modules_.empty()) std::filesystem::remove_all(modules_, ignored);
   session::Races all;

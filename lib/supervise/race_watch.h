@@ -1,5 +1,5 @@
-// Looks for races between streams while the target runs: reads its rings on a thread of its own and keeps what is
-// found. The device code that the recorder leaves for that goes when it is done.
+// Looks for races between streams while the target runs. It reads the target's rings on a separate thread and keeps its
+// findings. It removes the device code that the recorder stores for this purpose.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@ namespace cudadiag::supervise {
 
 class RaceWatch {
  public:
-  // `relay` is woken at the first race. `pass_folder`: where the recorder leaves device code; empty: nowhere.
-  // `disassembler`: as KernelModes has it.
+  // The first race wakes `relay`. The recorder stores device code in `pass_folder`; empty if it stores none.
+  // KernelModes explains `disassembler`.
   RaceWatch(const launch::Arena& arena, launch::SignalRelay& relay, const std::filesystem::path& pass_folder,
             std::string disassembler);
   ~RaceWatch();
@@ -26,7 +26,7 @@ class RaceWatch {
   RaceWatch& operator=(const RaceWatch&) = delete;
 
   bool found_any() const { return found_.load(std::memory_order_acquire); }
-  // The target has ended: reads the rest, and removes its device code. Call it once.
+  // Reads the rest after the target has ended, and removes its device code. Call it once.
   session::Races finish();
 
  private:

@@ -1,4 +1,4 @@
-// The processes of a running or ended target, as they are in the launcher's memory.
+// The processes of a running or ended target, read from the launcher's memory.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,25 @@
 
 namespace cudadiag::supervise {
 
-// Also of those that found no place there and wrote their own file into the pass's folder, if there is a writer;
-// `session` gets notes on what could not be read.
+// Includes processes that found no area there and wrote a file into the pass's folder, if there is a writer. Adds notes
+// to `session` about everything that could not be read.
 std::vector<session::Process> read_processes(const launch::Arena* arena, const session::SessionWriter* writer,
                                              session::Session& session);
 
-// For processes that found no place in the memory, and none for a file. Nothing: all did.
+// A note on processes that found neither an area nor a file. Returns nullopt if there are none.
 std::optional<std::string> note_on_unrecorded(const launch::Arena& arena, const session::SessionWriter* writer);
 
-// A sentence about those that could not be recorded for another reason, with what to do. Nothing: there are none, as
-// far as they could leave a trace.
+// A sentence about processes that could not be recorded for another reason, with a remedy. Returns nullopt if no such
+// process left a trace.
 std::optional<std::string> left_unrecorded(const launch::Arena* arena, const session::SessionWriter* writer);
 
-// Processes that have not ended and are not about to.
+// The processes that have not ended and are not about to end.
 std::vector<std::uint32_t> recording_processes(const launch::Arena& arena);
 
-// To the folder of the writer's current pass.
+// Stores the areas in the folder of the writer's current pass.
 std::optional<base::Error> store_areas(const launch::Arena& arena, session::SessionWriter& writer);
 
-// Seconds from `start` (of the epoch) to the first freeze; nothing if no process has frozen.
+// The seconds from `start` (since the epoch) to the first freeze; nullopt if no process has frozen.
 std::optional<double> first_freeze(const std::vector<session::Process>& processes, double start);
 
 }  // namespace cudadiag::supervise

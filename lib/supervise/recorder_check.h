@@ -1,4 +1,4 @@
-// Whether the CUDA driver can load the recorder into a program.
+// Checks whether the CUDA driver can load the recorder into a program.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace cudadiag::supervise {
 
-// The recorder, which was loaded into this process to see that it can be: it stays there and does nothing.
+// Returns the recorder after loading it into this process as a test. It stays loaded and does nothing.
 base::Result<std::filesystem::path> loadable_recorder();
 
 }  // namespace cudadiag::supervise

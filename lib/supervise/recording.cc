@@ -24,7 +24,7 @@
 namespace cudadiag::supervise {
 namespace {
 
-constexpr std::uint32_t kOutOfMemory = 2;  // of the driver and of the runtime
+constexpr std::uint32_t kOutOfMemory = 2;  // the code of the driver and of the runtime
 
 std::string iso_time(std::time_t time) {
   std::tm utc{};
@@ -40,7 +40,7 @@ bool found_no_memory(const session::Process& process) {
                      [](const session::FailedCall& error) { return error.code == kOutOfMemory; });
 }
 
-// Other processes on the devices on which a call ran out of memory. False: none is known.
+// Adds other processes on the devices on which a call ran out of memory. Returns false if none is known.
 bool add_gpu_processes(const session::Session& session, std::vector<session::GpuProcess>& found) {
   std::set<std::string> devices;
   for (const session::Process& process : session.processes) {
@@ -88,7 +88,7 @@ void Recording::open_places(std::time_t now) {
   open_folder(now);
   if (refusal_) return;
   open_memory();
-  // Without it other processes cannot watch the run; they print a message.
+  // Without this file, other processes cannot inspect the run; they print a message.
   if (arena_ && writer_) writer_->store_live_place(arena_->place(), manifest_);
 }
 
@@ -140,7 +140,7 @@ void Recording::choose_variables() {
   dropped_injection_ = launch::dropped_injection(path, options_.record);
   if (!dropped_injection_.empty()) manifest_.notes.push_back(dropped_injection_);
   wire::RecordOptions record_options = options_.record;
-  // Races are looked for while the target runs, and files that it writes itself are not read then.
+  // Races are detected while the target runs, and the launcher does not read files then that the target writes itself.
   if (!arena_) record_options.races = false;
   variables_ = launch::recording_variables(path,
                                            {arena_ ? arena_->path() : "", writer_ ? writer_->pass_folder() : "",
@@ -247,7 +247,7 @@ void Recording::note_end(const RunEnd& end) {
   }
   manifest_.outlived_by = {end.outliving.begin(), end.outliving.end()};
   manifest_.asked_to_end = end.interrupted;
-  // Actions of a hanging program after it was asked to end say nothing about the hang.
+  // After a hanging program is asked to end, its actions say nothing about the hang.
   if (manifest_.hang) {
     session_.manifest = manifest_;
   } else {
@@ -273,7 +273,7 @@ std::optional<base::Error> Recording::store_manifest() {
   auto failure = writer_->store_manifest(manifest);
   const session::ProcessEnd& end = manifest.passes.front().end;
   if (!failure || !(end.code || end.signal)) return failure;
-  // Frees what only the run needed.
+  // Frees what only the running target needed.
   writer_->drop_live_place();
   return writer_->store_manifest(manifest);
 }
@@ -295,7 +295,7 @@ Stored Recording::store() {
 
 Stored Recording::store_last() {
   if (!manifest_.hang) return store();
-  // The recording of a hang is stored already.
+  // The recording of a hang is already stored.
   store_manifest();
   return {};
 }

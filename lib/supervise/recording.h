@@ -1,5 +1,5 @@
-// The record pass of one `cudadiag run`: the memory and the session that the target records to. Whatever fails here
-// costs the report, never the target. Used on the launcher's main thread.
+// The record pass of one `cudadiag run`: the memory and the session that the target records to. A failure here can cost
+// the report, but never affects the target. Used on the launcher's main thread.
 #pragma once
 
 #include <chrono>
@@ -26,39 +26,39 @@ struct RecordingOptions {
   std::vector<session::CodeRule> code_rules;
   std::optional<std::string> output;  // the folder of sessions; by default the user's own
   wire::RecordOptions record;
-  std::vector<std::string> watch;   // lines of Python whose latest values are kept, FILE:LINE
-  std::string window;               // what this run waits for (wire/rerun/window.h); empty: nothing
+  std::vector<std::string> watch;   // Python lines whose latest values are kept, FILE:LINE
+  std::string window;               // what this run waits for (wire/rerun/window.h); empty for nothing
   bool full_log = false;            // every operation is kept
-  std::optional<NansOptions> nans;  // PyTorch's operators are checked, and nothing else is recorded
-  bool tensor_races = false;        // likewise for races between their tensors
+  std::optional<NansOptions> nans;  // PyTorch's operators are checked for NaN, and nothing else is recorded
+  bool tensor_races = false;        // PyTorch's tensors are checked for races, and nothing else is recorded
 
-  // Code of ours runs in the command's Python, in the place of the recorder.
+  // Whether code of cudadiag runs in the command's Python instead of the recorder.
   bool runs_python() const { return nans.has_value() || tensor_races; }
 };
 
 struct RunEnd {
   session::ProcessEnd end;
-  std::map<std::uint32_t, session::ProcessEnd> ends;  // by pid, of all that were reaped
-  std::vector<std::uint32_t> outliving;               // pids that still run
-  bool interrupted = false;                           // somebody has asked it to end
+  std::map<std::uint32_t, session::ProcessEnd> ends;  // by pid, for all processes that were reaped
+  std::vector<std::uint32_t> outliving;               // pids of processes that still run
+  bool interrupted = false;                           // somebody has asked the run to end
 };
 
 // The result of storing the session.
 struct Stored {
-  std::vector<base::Error> given_up;  // logs that made room for the recording
-  std::optional<base::Error> loss;    // why the session is not whole; told once
+  std::vector<base::Error> given_up;  // logs that were removed to make room for the recording
+  std::optional<base::Error> loss;    // why the session is incomplete; reported once
 };
 
 class Recording {
  public:
-  // `options` outlives this.
+  // `options` must outlive this object.
   explicit Recording(const RecordingOptions& options);
 
-  // Why the target must not be started: the user asked for a session in a folder that cannot hold one.
+  // Why the target must not be started: the user chose a folder that cannot hold a session.
   const std::optional<base::Error>& refusal() const { return refusal_; }
   // Why no session will be kept.
   const std::optional<base::Error>& obstacle_to_keeping() const { return no_session_; }
-  // A warning about an injection that this recording replaced; empty: there was none.
+  // A warning about an injection library that this recording replaced; empty if there was none.
   const std::string& dropped_injection() const { return dropped_injection_; }
 
   launch::Arena* arena() { return arena_ ? &*arena_ : nullptr; }
@@ -66,62 +66,62 @@ class Recording {
   const session::Manifest& manifest() const { return manifest_; }
   session::Session& session() { return session_; }
   const session::Session& session() const { return session_; }
-  // The diagnosis of the session as it was read last, with the reruns that were added to it since.
+  // The diagnosis of the session as it was last read, and of reruns that were added to it since.
   diagnose::SessionState& state();
-  // Null: there is none, as nothing was found or nothing could be written.
+  // Null if nothing was found or nothing could be written.
   session::SessionWriter* writer() { return writer_ ? &*writer_ : nullptr; }
   const session::SessionWriter* writer() const { return writer_ ? &*writer_ : nullptr; }
-  // Nothing: they were not looked for.
+  // nullopt if the run did not look for races.
   const std::optional<session::Races>& races() const { return races_; }
   bool hung() const { return manifest_.hang.has_value(); }
-  // Its folder is there, whole or not.
+  // Whether the session's folder exists, complete or not.
   bool keeps_session() const;
-  // All that was recorded is in the session's folder, as far as is known.
+  // Whether everything recorded is in the session's folder, as far as is known.
   bool is_whole() const { return whole_; }
-  // Failures of recordings beside the areas.
+  // Failures of recordings other than the areas.
   const std::vector<base::Error>& failures() const { return failures_; }
-  // A sentence about processes that could not be recorded, after note_end(); empty: there are none.
+  // A sentence about processes that could not be recorded; empty if there are none. Valid after note_end().
   const std::string& unrecorded() const { return unrecorded_; }
 
-  // The log that is kept beside the areas, while the target runs and until close(); given up if there is no room for
+  // Sets the log to keep with the areas, from the target's run until close(). It is given up if there is no room for
   // both.
   void use_full_log(FullLog* log) { full_log_ = log; }
 
-  // The session is what was recorded by now.
+  // Reads what has been recorded by now into the session.
   void read();
-  // Likewise; there has been no progress for that many seconds, and the target is about to be ended: its later actions
-  // are not read.
+  // The same for a hang: there has been no progress for that many seconds, and the target is about to be ended. Later
+  // actions of the target are not read.
   void read_hang(double seconds);
-  // The target is asked to end: where its ranks are is read before it does anything about that.
+  // Reads where the ranks are on the host, before the target reacts to a request to end.
   void read_host_stacks();
 
-  // Operations that do not end, and some of these that have ended; the session is what was recorded by now.
+  // Notes operations that do not end, and those that have ended after all. Reads what has been recorded by now.
   void read_stalls(const StallNews& news);
-  // Likewise, once the target has ended. Before note_end().
+  // The same after the target has ended. Call it before note_end().
   void note_stalls(const StallNews& news);
 
-  // Before note_end().
+  // Call it before note_end().
   void note_failures(std::vector<base::Error> failures);
   void note_input(bool read) { manifest_.input_read = read; }
   void add_races(session::Races races) { races_ = std::move(races); }
-  // The target was ended from here, at this.
+  // Notes that the launcher ended the target, and for which reason.
   void note_early_end(session::CutShort at) { manifest_.passes.front().cut_short = at; }
-  // Takes the GPU core dump of the target, if it was to write one. Before note_end().
+  // Takes the GPU core dump of the target, if it was asked to write one. Call it before note_end().
   void take_own_dump(launch::SignalRelay& relay);
-  // The target has ended, and the session is all that it recorded.
+  // Notes that the target has ended, and reads everything that it recorded.
   void note_end(const RunEnd& end);
 
   // Stores areas and manifest in their present state. There must be a writer.
   Stored store();
-  // After note_end(): stores what is known now and finishes the session's folder.
+  // Stores what is known now, and completes the session's folder. Call it after note_end().
   Stored store_last();
-  // The failure, if the session was whole until then.
+  // Returns the failure, if the session was complete until then.
   std::optional<base::Error> close();
   // Removes the session.
   void discard();
 
  private:
-  // The session's folder and the memory that targets record to, as far as they could be made.
+  // Creates the session's folder and the memory that targets record to, if possible.
   void open_places(std::time_t now);
   void open_folder(std::time_t now);
   void open_memory();
@@ -138,14 +138,14 @@ class Recording {
   std::chrono::system_clock::time_point started_at_;
   session::Manifest manifest_;  // what the launcher itself knows; `session_` adds what was read
   session::Session session_;
-  std::optional<diagnose::SessionState> state_;  // of session_; nothing: not asked for since it was read
+  std::optional<diagnose::SessionState> state_;  // of session_; nullopt until requested after a read
   std::vector<launch::Variable> variables_;
   std::optional<launch::Arena> arena_;
   std::optional<session::SessionWriter> writer_;
   std::optional<session::Races> races_;
   FullLog* full_log_ = nullptr;
   std::optional<base::Error> refusal_, no_session_;
-  std::optional<base::Error> not_stored_;  // of the recording, when that was last tried
+  std::optional<base::Error> not_stored_;  // why the recording could not be stored at the last attempt
   std::vector<base::Error> failures_;
   std::string dropped_injection_, unrecorded_;
   bool whole_ = true;

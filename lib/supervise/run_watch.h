@@ -1,4 +1,4 @@
-// Waits for the end of the first run, with everything that looks on meanwhile. The target's signals are handed on to it.
+// Waits for the end of the first run, with everything that observes the run. It relays signals to the target.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 
 namespace cudadiag::supervise {
 
-// Events while the target runs. The calls come on the thread that waits.
+// Events while the target runs. All calls come on the thread that waits.
 class RunListener {
  public:
   RunListener() = default;
@@ -25,61 +25,61 @@ class RunListener {
   RunListener(const RunListener&) = delete;
   RunListener& operator=(const RunListener&) = delete;
 
-  // A process froze, and has had a second for its own messages. True: the target is to be ended.
+  // A process froze, and has had a second for its own messages. Return true to end the target.
   virtual bool froze() = 0;
   // The GPU has made no progress for that many seconds, and the target is about to be ended.
   virtual void hangs(double seconds) = 0;
-  // Operations do not end, or have ended after all; the target continues.
+  // Some operations do not end, or have ended after all. The target continues.
   virtual void stalls(const StallNews& news) = 0;
-  // Somebody asks the target to end by a signal, which it is about to be sent.
+  // Somebody has asked the target to end by a signal, which will now be relayed to it.
   virtual void interrupts() = 0;
-  // Not even SIGKILL ends the target: it is stuck inside the GPU's driver, and is left running.
+  // Not even SIGKILL ends the target, because it is stuck inside the GPU's driver. It is left running.
   virtual void cannot_end() = 0;
   // Two operations race, and the target is about to be ended.
   virtual void races() = 0;
-  // Every time the waiting goes round. The time after which it must do so again, if there is one.
+  // Called in each iteration of the wait. Returns the time after which to call it again, if there is one.
   virtual std::optional<std::chrono::milliseconds> turns() = 0;
 };
 
-// Each may be missing.
+// The observers of a run. Each may be missing.
 struct Onlookers {
   std::optional<double> hang_after;  // seconds
   FullLog* full_log = nullptr;
-  RaceWatch* stop_on_race = nullptr;  // the target is ended at the first race
+  RaceWatch* stop_on_race = nullptr;  // ends the target at the first race
   StallWatch* stalls = nullptr;
 };
 
 class RunWatch {
  public:
-  // `arena`: where the target records; null: nowhere.
+  // The target records to `arena`; null if it does not record.
   RunWatch(launch::Target& target, launch::SignalRelay& relay, launch::Arena* arena)
       : target_(target), relay_(relay), arena_(arena) {}
 
-  // Until the target has ended.
+  // Waits until the target has ended.
   void wait(const Onlookers& onlookers, RunListener& listener);
-  // The same without onlookers, after an exception of wait().
+  // The same without observers, after an exception in wait().
   void wait_alone();
-  // Processes that outlive the target, after a moment in which they may end too.
+  // The processes that outlive the target, after a moment in which they may end too.
   std::vector<std::uint32_t> wait_for_rest();
 
-  // The signals that the target was sent from here.
+  // The signals that were sent to the target from here.
   const std::set<int>& sent() const { return sent_; }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Null: nobody is told.
+  // `listener` may be null.
   void hand_on_signals(RunListener* listener);
   enum class Freeze {
-    none,  // or it is not yet time, and `patience` is at most what is left
+    none,  // none, or it is too early; `patience` is then at most the time left
     reported,
-    ended,  // reported, and so was the target
+    ended,  // reported, and the target was ended
   };
   Freeze report_freeze(RunListener& listener, std::chrono::milliseconds& patience);
   void end(RunListener& listener);
-  // True: it hung, and was ended.
+  // Returns true if the target hung and was ended.
   bool end_hanging(RunListener& listener);
-  // `patience` is at most the time until the next look.
+  // Reduces `patience` to at most the time until the next check.
   void look_for_stalls(RunListener& listener, std::chrono::milliseconds& patience);
   void end_racing(RunListener& listener);
 

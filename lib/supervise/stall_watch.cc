@@ -16,7 +16,7 @@
 namespace cudadiag::supervise {
 namespace {
 
-// Short enough for its times to be good, long enough to cost nothing.
+// The interval is short enough for accurate times, and long enough to cost nothing.
 std::chrono::milliseconds interval_for(double seconds) {
   return std::chrono::milliseconds(std::clamp(static_cast<int>(seconds * 50), 10, 250));
 }
@@ -33,17 +33,17 @@ struct StallWatch::Watched {
 
   launch::LiveArea area;
   analyse::StallRule rule;
-  // Its streams' operations, issued and completed.
+  // Counts operations of its streams that were issued or completed.
   void note_progress(const std::vector<session::StreamProgress>& streams, Clock::time_point now) {
     std::uint64_t total = 0;
     for (const session::StreamProgress& stream : streams) total += std::uint64_t{stream.issued} + stream.completed;
     if (std::exchange(progress, total) != total) worked = now;
   }
 
-  double clock = 0;  // seconds for which it was seen to run
+  double clock = 0;  // seconds for which the process was seen to run
   std::uint64_t progress = 0;
   std::optional<Clock::time_point> worked;  // when it was last seen to issue or complete an operation
-  std::vector<std::size_t> numbers;         // of its stalls among all
+  std::vector<std::size_t> numbers;         // the indices of its stalls among all
 };
 
 StallWatch::StallWatch(const launch::Arena& arena, double seconds)
@@ -71,7 +71,7 @@ void StallWatch::look_at(Watched& process, double passed, StallNews& news) {
   const auto streams = session::stream_progress(bytes);
   process.note_progress(streams, last_);
   const bool works = std::any_of(streams.begin(), streams.end(), [](const auto& stream) { return stream.busy(); });
-  // The GPU does not stop with the program, but what it waits for may.
+  // The GPU does not stop with the program, but the work that the GPU waits for may.
   const Life life = works ? life_of(pid) : Life::runs;
   if (life == Life::gone) return;
   if (life == Life::runs) process.clock += passed;
@@ -96,7 +96,7 @@ StallNews StallWatch::look() {
   while (processes_.size() < arena_.claimed()) {
     processes_.push_back(std::make_unique<Watched>(arena_, processes_.size(), seconds_));
   }
-  // A launcher that was stopped itself has seen nothing of that time.
+  // If the launcher itself was stopped, it has observed nothing in that time.
   const std::chrono::duration<double> seen = std::min<Clock::duration>(passed, 2 * interval_);
   for (const auto& process : processes_) look_at(*process, seen.count(), news);
   return news;

@@ -1,6 +1,6 @@
-// Finds operations that do not end while the program runs (`--hang-report`). Reads the program's area of the shared
-// memory, and nothing else: a few words of each stream at every look, the records when something has stood for long.
-// In doubt it finds nothing. Used on the launcher's main thread.
+// Finds operations that do not end while the program runs (`--hang-report`). Reads only the program's area in shared
+// memory: a few words of each stream at every check, and the records when an operation has been unfinished for long. If
+// in doubt, it reports nothing. Used on the launcher's main thread.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace cudadiag::supervise {
 struct StallNews {
   std::vector<session::Stall> found;
   struct Ended {
-    std::size_t stall = 0;  // its number among all that were found
+    std::size_t stall = 0;  // its index among all that were found
     double seconds = 0;     // after which it ended
   };
   std::vector<Ended> ended;
@@ -30,11 +30,11 @@ class StallWatch {
   StallWatch(const StallWatch&) = delete;
   StallWatch& operator=(const StallWatch&) = delete;
 
-  // Looks, at most every interval().
+  // Checks the run; call it at least every interval().
   StallNews look();
-  // How long to wait between two looks.
+  // How long to wait between two checks.
   std::chrono::milliseconds interval() const { return interval_; }
-  // The program has ended: what has ended with it, or since the last look.
+  // Returns what has ended with the program or since the last check. Call it after the program has ended.
   StallNews finish();
 
  private:

@@ -16,20 +16,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kWatchSeconds = 60;  // that reading watched lines may take in one process
+constexpr double kWatchSeconds = 60;  // the most that reading watched lines may take in one process
 constexpr std::size_t kMostSource = 8u << 20;
 
 struct Line {
   std::string file, number;
 };
 
-// As the program has it is not known: a path that is not absolute may begin anywhere.
+// The path that the program uses is unknown: a relative path may begin anywhere.
 Line parse(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   return {fs::path(text.substr(0, colon)).lexically_normal().string(), text.substr(colon + 1)};
 }
 
-// The file as named, or beside one of the files that the command names.
+// The file as named, or in the folder of one of the files that the command names.
 std::optional<fs::path> file_here(const std::string& file, const std::vector<std::string>& command) {
   std::error_code error;
   if (fs::exists(file, error)) return file;

@@ -1,5 +1,5 @@
-// Lines of Python that the user watches in the first run, FILE:LINE each, without tabs and newlines: what the hook is
-// asked for, and whether they are what was meant.
+// The Python lines that the user watches in the first run, as FILE:LINE without tabs and newlines: the request to the
+// hook, and warnings about lines that may be mistakes.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace cudadiag::supervise {
 
-// wire/rerun/values.h; empty: there are none.
+// Returns the text of wire/rerun/values.h; empty if there are no lines.
 std::string watched_lines(const std::vector<std::string>& lines);
 
-// A sentence for each line that cannot be reached with the files that are here. The program may still create them.
+// A sentence for each line that existing files cannot reach. The program may still create such files.
 std::vector<std::string> doubtful_lines(const std::vector<std::string>& lines, const std::vector<std::string>& command);
 
-// A sentence for each line that no process of the run reached, or that had nothing to show.
+// A sentence for each line that no process of the run reached, or that had no values.
 std::vector<std::string> silent_lines(const std::vector<std::string>& lines, const session::Session& session);
 
 }  // namespace cudadiag::supervise

@@ -68,12 +68,12 @@ replay::Run LaunchPlayer::run(const Order& order) {
   latest_ = replay::read_answer(session::read_plain_file(answer, kMostAnswer).value_or(""));
   std::error_code ignored;
   fs::remove(answer, ignored);
-  // Only a dump that was asked for keeps a launch from saying how it ended.
+  // Only a dump that was requested prevents a launch from reporting how it ended.
   const auto instruction = order.dump.empty() ? instruction_ : instruction_in(order.dump);
   return replay::judge(folder_.launch(), latest_, !child.cut_short.empty(), instruction);
 }
 
-// If the driver did not give all addresses, tries again without address randomisation.
+// Tries again without address randomisation if the driver did not grant all addresses.
 replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
   find_instruction();
   replay::Run done = run({settings_.device, false, without, {}, {}, {}});
@@ -88,7 +88,7 @@ replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
   return done;
 }
 
-// The driver ends the process after a dump, so this is a replay of its own.
+// This is a separate replay, because the driver ends the process after a dump.
 void LaunchPlayer::find_instruction() {
   if (dumped_) return;
   dumped_ = true;

@@ -1,4 +1,4 @@
-// Makes a saved launch again in a child process, which it may crash, hang or have ended by the driver.
+// Repeats a saved launch in a child process, because the launch may crash or hang it, or the driver may end it.
 #pragma once
 
 #include <chrono>
@@ -24,19 +24,19 @@ struct PlaySettings {
 
 class LaunchPlayer {
  public:
-  // Both outlive this.
+  // `folder` and `relay` must outlive this object.
   LaunchPlayer(const replay::LaunchFolder& folder, launch::SignalRelay& relay, PlaySettings settings);
   ~LaunchPlayer();
   LaunchPlayer(const LaunchPlayer&) = delete;
   LaunchPlayer& operator=(const LaunchPlayer&) = delete;
 
-  // `without`: blocks by index whose contents are zero.
+  // `without` lists the blocks, by index, whose contents are zeros.
   replay::Run play(const std::vector<std::uint32_t>& without = {});
-  // Keeps what the memory holds after the launch in a new folder.
+  // Stores the contents of memory after the launch in a new folder.
   replay::Run play_for_outputs(const std::filesystem::path& outputs, int device);
-  // Under compute-sanitizer, each block as an allocation of its own; `log` gets its words.
+  // Runs under compute-sanitizer, with each block as a separate allocation. `log` receives the tool's output.
   replay::Run play_sanitized(SanitizerTool tool, const std::string& sanitizer, std::string& log);
-  // How far the latest replay was from the original.
+  // How far the latest replay differed from the original.
   const replay::Answer& latest() const { return latest_; }
 
  private:
@@ -45,7 +45,7 @@ class LaunchPlayer {
     bool tight = false;
     std::vector<std::uint32_t> without{};
     std::filesystem::path outputs{}, dump{};
-    std::vector<std::string> under{};  // words before the command
+    std::vector<std::string> under{};  // words that precede the command
   };
   replay::Run run(const Order& order);
   std::vector<std::string> command(const Order& order, const std::filesystem::path& answer) const;
@@ -59,7 +59,7 @@ class LaunchPlayer {
   bool fixed_ = false;  // without randomised addresses
   bool fixed_tried_ = false;
   bool dumped_ = false;
-  std::optional<replay::Instruction> instruction_;  // at which it fails here
+  std::optional<replay::Instruction> instruction_;  // the instruction at which it fails here
   replay::Answer latest_;
 };
 

@@ -18,9 +18,9 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr unsigned kReplays = 20;
-constexpr std::chrono::seconds kLongest{60};  // for all of them
+constexpr std::chrono::seconds kLongest{60};  // for all replays together
 
-// The latest pass first.
+// Searches the latest pass first.
 std::optional<fs::path> find_launch(const session::Session& session) {
   for (std::size_t i = std::min(session.reruns.size(), session.manifest.passes.size() - 1); i > 0; --i) {
     for (const session::Process& process : session.reruns[i - 1]) {

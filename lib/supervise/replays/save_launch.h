@@ -1,4 +1,4 @@
-// The launch that a rerun saved, completed for its reader, and made again alone to see whether it still fails.
+// Completes the launch that a rerun saved, and replays it to see whether it still fails on its own.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,8 @@
 
 namespace cudadiag::supervise {
 
-// Completes the folder of the latest one, replays it, and notes the result in the manifest of the session, which then is
-// in another state. The problem if no launch was saved.
+// Completes the folder of the latest saved launch, replays it, and notes the result in the session's manifest, which
+// changes the session's state. Returns the problem if no launch was saved.
 std::optional<RerunProblem> try_saved_launch(session::Session& session, diagnose::SessionState& state,
                                              session::SessionWriter& writer, launch::SignalRelay& relay);
 

@@ -8,7 +8,7 @@
 namespace cudadiag::supervise {
 
 bool DumpProgress::moves() {
-  constexpr std::uint64_t kTail = 512;  // longer than a line of the driver's
+  constexpr std::uint64_t kTail = 512;  // longer than any line of the driver
   std::error_code error;
   const std::uint64_t size = std::filesystem::file_size(output_, error);
   if (error || size <= size_) return false;

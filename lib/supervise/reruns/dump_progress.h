@@ -1,5 +1,5 @@
-// Whether the driver still writes a GPU core dump: it says so, SM by SM, in the output of the pass. A dump of a whole
-// GPU takes a minute and more, whatever the time of the program itself.
+// Whether the driver is still writing a GPU core dump. The driver reports each SM in the output of the pass. A dump of
+// a whole GPU takes a minute or more, however short the program is.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ namespace cudadiag::supervise {
 
 class DumpProgress {
  public:
-  // `output`: of a pass that has CUDA_COREDUMP_SHOW_PROGRESS.
+  // `output` is the output of a pass with CUDA_COREDUMP_SHOW_PROGRESS.
   explicit DumpProgress(std::filesystem::path output) : output_(std::move(output)) {}
 
-  // The output has grown since the last call, and its last line is the driver's, of a dump.
+  // Returns true if the output has grown since the last call and its last line is a progress message of the driver.
   bool moves();
 
  private:

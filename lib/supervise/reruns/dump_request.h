@@ -1,5 +1,5 @@
-// Asks the driver for GPU core dumps of kernels that are running: it makes a pipe for each process, and writes a dump
-// and ends the process when something is written there.
+// Requests GPU core dumps of running kernels from the driver. The driver creates a pipe for each process. When
+// something is written to the pipe, the driver writes a dump and ends the process.
 #pragma once
 
 #include <chrono>
@@ -11,15 +11,15 @@ namespace cudadiag::supervise {
 
 class DumpRequest {
  public:
-  // For the target that has just been started with `pipe_pattern` in its environment.
+  // For a target that has just been started with `pipe_pattern` in its environment.
   DumpRequest(std::filesystem::path folder, double after_seconds);
 
-  // For CUDA_COREDUMP_PIPE.
+  // The value for CUDA_COREDUMP_PIPE.
   static std::string pipe_pattern(const std::filesystem::path& folder);
 
-  // Asks when it is time. To be called every so often; true once those that were asked are gone, or take too long.
+  // Makes the requests when it is time. Call it regularly. Returns true once these processes are gone or take too long.
   bool proceed();
-  // Some process has taken the request.
+  // Whether some process has received the request.
   bool was_taken() const { return !asked_.empty(); }
 
  private:

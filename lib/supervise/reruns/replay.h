@@ -1,5 +1,5 @@
-// The failing call, saved by a rerun with its tensors, and a script that makes it again: written beside them, and run
-// once in a process of its own to see whether that call alone is enough.
+// The failing call, which a rerun saved with its tensors, and a script next to it that repeats the call. The script
+// runs once in a separate process, to see whether the call fails on its own.
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,8 @@ namespace cudadiag::supervise {
 
 extern const char* const kReplayScript;
 
-// Replays the call of the first failure that a rerun confirmed. The outcome goes into the manifest of the session. The
-// problem if no call was saved.
+// Replays the call of the first failure that a rerun confirmed, and stores the outcome in the session's manifest.
+// Returns the problem if no call was saved.
 std::optional<RerunProblem> replay(session::Session& session, session::SessionWriter& writer,
                                    const analyse::Analysis& analysis, std::chrono::milliseconds patience,
                                    launch::SignalRelay& relay);

@@ -54,11 +54,11 @@ std::string cuda_of(const session::Session& session) {
   return "";
 }
 
-// The start of one pass.
+// The settings with which one pass starts.
 struct Start {
   std::vector<std::string> command;
   std::vector<launch::Variable> variables;
-  std::optional<launch::Arena> arena;  // nothing: the recorder stays out
+  std::optional<launch::Arena> arena;  // nullopt if the pass runs without the recorder
 };
 
 std::vector<std::string> environment_of(const Start& start) {
@@ -79,7 +79,7 @@ Start dumping_start(const RerunSpec& spec, const session::Session& session, cons
 Start sanitized_start(const RerunSpec& spec, const session::Session& session, const std::filesystem::path& folder) {
   return {sanitizer_command(spec.sanitizer, SanitizerTool::memcheck, folder / session::kSanitizerFile, spec.kernels,
                             session.manifest.command),
-          // The sanitizer sees only the large blocks from which the caching allocator cuts its own.
+          // Otherwise, the sanitizer sees only the large blocks that the caching allocator divides.
           {{wire::environment::kPass, name_of(spec)}, {"PYTORCH_NO_CUDA_MEMORY_CACHING", "1"}},
           std::nullopt};
 }
@@ -94,20 +94,20 @@ base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session
   record.python_stacks = session.manifest.python_stacks;
   record.native_stacks = session.manifest.native_stacks;
   record.races = spec.kind == PassKind::races;
-  // The first run has seen them, and no rerun adds to that.
+  // The first run has detected these races, and a rerun can add nothing to them.
   record.host_writes = false;
-  // Races need the code of modules, which only CUPTI shows.
+  // Detecting races needs the code of modules, which only CUPTI provides.
   if (!record.races) record.watch_by = wire::watch_by(session.manifest.watch_by);
-  // Inside a callback of CUPTI nothing may be copied.
+  // Memory cannot be copied inside a CUPTI callback.
   if (spec.save_limit > 0) record.watch_by = wire::WatchBy::hooks;
   record.save_limit = spec.save_limit;
-  // The first one waits for nothing, and shows the line.
+  // The first eager rerun waits for nothing, and shows the line.
   if (spec.kind == PassKind::eager) record.markers = wire::Markers::dense;
   Start start{session.manifest.command, {}, std::move(std::get<launch::Arena>(arena))};
   start.variables = launch::recording_variables(std::get<std::filesystem::path>(recorder),
                                                 {start.arena->path(), folder, name_of(spec), spec.window, spec.values},
                                                 launch::find_cupti(session.manifest.command), record);
-  // Older versions of PyTorch know only the latter.
+  // Older versions of PyTorch support only the second variable.
   if (spec.kind == PassKind::eager) {
     for (const char* name : {"TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE"}) start.variables.push_back({name, "1"});
   }
@@ -131,7 +131,7 @@ base::Result<Start> start_of(const RerunSpec& spec, const session::Session& sess
   return recorded_start(spec, session, folder);
 }
 
-// Folders of the rerun's own, and nothing else to be written.
+// Gives the rerun private folders, and lets it write to nothing else.
 base::Result<launch::PrivateFolders> isolate(const RerunSpec& spec, const std::filesystem::path& folder, Start& start,
                                              launch::SupervisedOptions& options) {
   auto made = launch::PrivateFolders::make(folder);
@@ -152,7 +152,7 @@ base::Result<launch::PrivateFolders> isolate(const RerunSpec& spec, const std::f
   return made;
 }
 
-// Everything that is created before the program starts, and kept while it runs.
+// Everything that is created before the program starts and kept while it runs.
 struct Prepared {
   Start start;
   base::FileDescriptor input, output;
@@ -170,7 +170,7 @@ base::Result<Prepared> prepare(const RerunSpec& spec, const session::Session& se
   }
   auto& start = prepared.start;
   start.variables.push_back({"WANDB_MODE", "disabled"});
-  // It shows which processes are the rerun's, also in a pass without the recorder.
+  // The mark identifies the rerun's processes, also in a pass without the recorder.
   const launch::Variable mark = {wire::environment::kSession, folder.string()};
   const auto is_marked = [&](const launch::Variable& each) { return each.name == mark.name; };
   if (!start.arena && std::none_of(start.variables.begin(), start.variables.end(), is_marked))
@@ -201,7 +201,7 @@ session::Pass planned_pass(const RerunSpec& spec, const session::Session& sessio
   return pass;
 }
 
-// The files of a rerun that has ended.
+// The files that an ended rerun has left.
 class Leavings {
  public:
   Leavings(const RerunSpec& spec, session::Session& session, session::SessionWriter& writer, RerunListener& listener)
@@ -219,7 +219,7 @@ class Leavings {
     session::attach_deliveries(writer_.pass_folder(), result.processes);
     const double start = std::chrono::duration<double>(started_at_).count();
     result.pass.failed_after = first_freeze(result.processes, start);
-    // Its result is reported now, even if later reports lack it.
+    // The result is reported now, even if later reports will lack it.
     store(store_areas(arena, writer_));
   }
 

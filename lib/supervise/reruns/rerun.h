@@ -1,4 +1,4 @@
-// One rerun of a recorded command: apart from the terminal, within a time limit, as long as it has something to say.
+// One rerun of a recorded command: away from the terminal, within a time limit, ended early if it makes no progress.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,22 @@ class RerunListener;
 
 struct RerunSpec {
   session::PassKind kind = session::PassKind::confirm;
-  std::string window{};                  // wire/rerun/window.h
-  std::string values{};                  // wire/rerun/values.h; empty: none are taken
-  double seconds_for_values = 0;         // of an origin pass: that it may take for them
-  unsigned save_limit = 0;               // MiB of memory to save with each launch that it waits for; 0: none is saved
-  bool without_values = false;           // as a rerun that took some may have gone another way for that
-  std::string waits{};                   // what it waits for, in words
+  std::string window{};                  // see wire/rerun/window.h
+  std::string values{};                  // see wire/rerun/values.h; empty if no values are read
+  double seconds_for_values = 0;         // for an origin pass: the time that it may spend on values
+  unsigned save_limit = 0;               // MiB of memory to save with each launch that it waits for; 0 to save none
+  bool without_values = false;           // because reading values may have changed the path of the previous rerun
+  std::string waits{};                   // a description of what it waits for
   std::string sanitizer{};               // path of compute-sanitizer
-  std::vector<std::string> kernels{};    // that it checks, mangled
+  std::vector<std::string> kernels{};    // the kernels that it checks, mangled
   double time_limit = 0;                 // seconds
-  std::optional<double> dump_after{};    // of a device pass: when the driver is asked for a dump, in seconds
-  std::uint64_t operations = 0;          // that the first run issued, for the progress shown; 0: not known
-  double expected_seconds = 0;           // that it takes by the first run, for the progress shown
-  bool show = false;                     // its output goes to our standard error, not to a file
-  const launch::Input* input = nullptr;  // null: /dev/null
+  std::optional<double> dump_after{};    // for a device pass: when to request a dump from the driver, in seconds
+  std::uint64_t operations = 0;          // how many the first run issued, to show progress; 0 if unknown
+  double expected_seconds = 0;           // its expected duration according to the first run, to show progress
+  bool show = false;                     // sends its output to our standard error instead of a file
+  const launch::Input* input = nullptr;  // null for /dev/null
   bool isolated = false;                 // it can change nothing but its own folders
-  double quiet_limit = 0;                // seconds that it may issue no operation; 0: any number
+  double quiet_limit = 0;                // seconds without any operation after which it is ended; 0 for no limit
 };
 
 struct RerunResult {
@@ -41,10 +41,10 @@ struct RerunResult {
   std::vector<session::Process> processes;
   std::optional<session::Races> races;
   bool interrupted = false;
-  bool dump_asked = false;  // some process has taken the request for a dump
+  bool dump_asked = false;  // some process has received the request for a dump
 };
 
-// Adds the pass's folder to the session; `session` is read, and gets notes on what could not be.
+// Adds the pass's folder to the session. Reads the pass into `session`, with notes on everything unreadable.
 base::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session, session::SessionWriter& writer,
                                 launch::SignalRelay& relay, RerunListener& listener);
 

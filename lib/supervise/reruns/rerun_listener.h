@@ -1,4 +1,4 @@
-// Events in a sequence of reruns, for those who print them. The calls come on the thread that runs the sequence.
+// Events in a sequence of reruns, for code that prints them. The calls come on the thread that runs the sequence.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace cudadiag::supervise {
 
-// A step that a sequence could not take. It continues without it, except after `impossible`.
+// A step that a sequence could not take. It continues without that step, except after `impossible`.
 struct RerunProblem {
   enum class Kind {
-    impossible,              // to run the command again: `failure`
-    not_stored,              // a part of the session: `failure`
-    cannot_end,              // process `pid` of the rerun, which is left
-    debugger_asked_already,  // about the only GPU core dump
+    impossible,              // the command cannot be run again: `failure`
+    not_stored,              // a part of the session could not be stored: `failure`
+    cannot_end,              // process `pid` of the rerun could not be ended and is left
+    debugger_asked_already,  // the debugger has already read the only GPU core dump
     no_dump_to_check,
-    debugger_failed,  // to be asked about `file`: failure.what
+    debugger_failed,  // the debugger could not read `file`: failure.what
     no_suspected_kernel,
     no_sanitizer,
     nothing_confirmed,   // so nothing was saved
-    nothing_saved,       // of the call that was confirmed
+    nothing_saved,       // a call was confirmed, but nothing of it was saved
     replay_not_started,  // failure.what
     no_launch_saved,
   };
@@ -32,13 +32,13 @@ struct RerunProblem {
   int pid = 0;
 };
 
-// The rerun that was added to the session last.
+// The rerun that was last added to the session.
 struct RerunEnded {
   const RerunSpec& spec;
   const session::Session& session;
   const analyse::Analysis& analysis;
   bool interrupted = false;
-  bool dump_asked = false;  // some process has taken the request for a dump
+  bool dump_asked = false;  // some process has received the request for a dump
 
   const session::Pass& pass() const { return session.manifest.passes.back(); }
   const analyse::Rerun& judged() const { return analysis.reruns.back(); }
@@ -51,9 +51,9 @@ class RerunListener {
   RerunListener(const RerunListener&) = delete;
   RerunListener& operator=(const RerunListener&) = delete;
 
-  // `number`: 1 is the session's first rerun.
+  // `number` is 1 for the session's first rerun.
   virtual void begins(const RerunSpec& spec, std::size_t number) = 0;
-  // Several times a second while the program runs. `operations`: that it has issued; nothing: it is not recorded.
+  // Called several times a second while the program runs. `operations` is how many it issued; nullopt if not recorded.
   virtual void runs(const RerunSpec& spec, std::optional<std::uint64_t> operations) = 0;
   // The program has ended, or was ended.
   virtual void stops() = 0;

@@ -23,7 +23,7 @@ bool any_failure(const Analysis& analysis, const Predicate& predicate) {
 
 bool is_async(const analyse::Failure& failure) { return analyse::is_asynchronous(failure.kind) && failure.code != 0; }
 
-// The call that is saved is one of Python's.
+// Only a call from Python can be saved.
 bool may_have_inputs(const Analysis& analysis) {
   return any_failure(analysis, [](const analyse::Failure& failure) {
     return is_async(failure) && failure.process != nullptr &&
@@ -31,7 +31,7 @@ bool may_have_inputs(const Analysis& analysis) {
   });
 }
 
-// On a GPU, from Python.
+// Whether the process uses PyTorch on a GPU from Python.
 bool uses_pytorch(const session::ProcessRecord& record) {
   return session::has(record, session::Property::python) &&
          std::any_of(record.modules.begin(), record.modules.end(), [](const session::Module& module) {
@@ -110,7 +110,7 @@ bool wants_hang_dump(const Analysis& analysis, const session::Manifest& manifest
   const bool told = std::any_of(manifest.passes.begin(), manifest.passes.end(), [](const session::Pass& pass) {
     return pass.kind == PassKind::device && !pass.dump.empty();
   });
-  // Without a limit to end it at, a rerun would hang as long as the first run.
+  // Without a time at which to end it, a rerun would hang for as long as the first run.
   return manifest.hang && !told &&
          any_failure(analysis, [](const analyse::Failure& failure) { return failure.kind == analyse::Kind::hang; });
 }
@@ -158,7 +158,7 @@ bool wants_reruns(const Analysis& analysis, const session::Manifest& manifest, c
 unsigned planned_reruns(const Analysis& analysis, const session::Session& session, const RerunPlan& plan) {
   const session::Manifest& manifest = session.manifest;
   const RerunOptions& options = plan.options;
-  // Whether the report will name a bad value is not known yet: only PyTorch's operators say so.
+  // Only PyTorch's operators show whether the report will name a bad value, so this is not known yet.
   const bool expects_origin = options.origin || any_failure(analysis, [](const analyse::Failure& failure) {
                                 return uses_pytorch(failure.process->record);
                               });
@@ -172,7 +172,7 @@ unsigned planned_reruns(const Analysis& analysis, const session::Session& sessio
                          options.hang_dump && wants_hang_dump(analysis, manifest),
                          options.sanitize && wants_sanitizer(analysis, manifest)};
   const auto runs = static_cast<unsigned>(std::count(std::begin(wanted), std::end(wanted), true));
-  // The values of the line that fails without torch.compile take a rerun of their own.
+  // Reading the values of the line that fails without torch.compile needs a separate rerun.
   return options.values && wants_eager(analysis, manifest) ? runs + 1 : runs;
 }
 

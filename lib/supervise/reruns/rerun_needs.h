@@ -1,4 +1,4 @@
-// The facts that reruns could still add to a session: every kind of pass has its need.
+// What reruns could still add to a session: every kind of pass has a condition.
 #pragma once
 
 #include <optional>
@@ -12,44 +12,44 @@
 
 namespace cudadiag::supervise {
 
-// Whether a rerun could change, strengthen or enrich what is known, or a tool was asked for that had no say yet.
+// Whether a rerun could change, strengthen or extend the result, or an option requests a tool that was not run yet.
 bool wants_reruns(const analyse::Analysis& analysis, const session::Manifest& manifest, const RerunOptions& options);
 
-// How many reruns follow if each succeeds; otherwise there are more.
+// How many reruns will follow if each of them succeeds. If not, there are more.
 unsigned planned_reruns(const analyse::Analysis& analysis, const session::Session& session, const RerunPlan& plan);
 
-// Some failure of the GPU's own work is not proven.
+// Whether some failure of GPU work is not proven.
 bool wants_proof(const analyse::Analysis& analysis);
-// A device exception for whose dump no rerun was made yet.
+// Whether there is a device exception, and no rerun was made for its dump yet.
 bool wants_dump(const analyse::Analysis& analysis, const session::Manifest& manifest);
 bool wants_hang_dump(const analyse::Analysis& analysis, const session::Manifest& manifest);
-// A call that found no memory of the device, in a process with PyTorch's allocator.
+// Whether a call ran out of device memory in a process with PyTorch's allocator.
 bool wants_memory(const analyse::Analysis& analysis, const session::Manifest& manifest);
-// A failed assertion in a Python process: operators assert that values are within their bounds. `asked`: any failure of
-// such a process.
+// Whether an assertion failed in a Python process, because operators assert that values are within bounds. If `asked`,
+// any failure of such a process counts.
 bool wants_origin(const analyse::Analysis& analysis, const session::Manifest& manifest, bool asked);
-// A failure in code that torch.compile generated, of lines that no rerun has run without the compiler.
+// Whether code that torch.compile generated failed, and no rerun has run its lines without the compiler.
 bool wants_eager(const analyse::Analysis& analysis, const session::Manifest& manifest);
-// Which tensors race, or whether what could not be judged races.
+// Whether a rerun could name the racing tensors, or judge pairs that could not be judged.
 bool wants_races(const session::Session& session);
 
-// A pass of this kind is in the session. One that was cut short and left no dump may show more another time.
+// Whether the session has a pass of this kind. A pass that was cut short without a dump does not count.
 bool was_made(const session::Manifest& manifest, session::PassKind kind);
 
 struct SuspectedKernels {
-  std::vector<std::string> names;  // mangled, likeliest first
-  bool all = true;                 // none but these can be the one
+  std::vector<std::string> names;  // mangled, most likely first
+  bool all = true;                 // one of these must have failed
 };
 
-// Those in which the first failure may have happened that compute-sanitizer can see.
+// The kernels in which the first failure that compute-sanitizer can detect may have happened.
 SuspectedKernels suspected_kernels(const analyse::Analysis& analysis);
-// A failure is of a kind that compute-sanitizer can see.
+// Whether compute-sanitizer can detect this kind of failure.
 bool memcheck_may_help(const analyse::Failure& failure);
 
-// The reason why cuda-gdb has no GPU core dump to read.
+// The reason why there is no GPU core dump for cuda-gdb.
 enum class NoCrossCheck { asked_already, no_dump };
 std::optional<NoCrossCheck> obstacle_to_cross_check(const session::Manifest& manifest);
-// The newest pass with a dump that the debugger has not read. Null if there is none.
+// The newest pass with a dump that the debugger has not read; null if there is none.
 session::Pass* unchecked_dump(session::Manifest& manifest);
 
 }  // namespace cudadiag::supervise

@@ -20,7 +20,7 @@ int number_in(const char* name, int otherwise) {
   return value == nullptr ? otherwise : std::atoi(value);
 }
 
-// Variables by which launchers of jobs tell a process how many ranks there are, and which one it is.
+// The variables in which job launchers give a process the number of ranks and its own rank.
 struct RankVariables {
   const char* size;
   const char* rank;
@@ -31,7 +31,7 @@ constexpr RankVariables kRankVariables[] = {{"WORLD_SIZE", "RANK"},
                                             {"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"},
                                             {"SLURM_NTASKS", "SLURM_PROCID"}};
 
-// The ranks of the job that this process is one of; 1: it is none of a larger job.
+// The number of ranks of the job to which this process belongs; 1 if it is not part of a larger job.
 int ranks_of_job() {
   for (const auto& [size, rank] : kRankVariables) {
     if (number_in(size, 1) > 1 && std::getenv(rank) != nullptr) return number_in(size, 1);
@@ -41,7 +41,7 @@ int ranks_of_job() {
 
 bool spans_nodes() { return number_in("SLURM_JOB_NUM_NODES", 1) > 1; }
 
-// A shell that has taken over what `cudadiag env` prints has no launcher that might rerun what runs in it.
+// A shell that has evaluated the output of `cudadiag env` has no launcher that could rerun the command.
 bool under_another_launcher() {
   const char* pass = std::getenv(wire::environment::kPass);
   if (pass == nullptr) return false;

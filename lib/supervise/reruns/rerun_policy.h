@@ -1,4 +1,4 @@
-// Whether a failed run may be repeated without being asked: only if that is cheap, and isolated.
+// Decides whether a failed run may be repeated without asking: only if that is quick, and isolated.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace cudadiag::supervise {
 struct RerunObstacle {
   enum class Kind {
     under_another_launcher,
-    ended_early,  // by us
+    ended_early,  // by cudadiag
     hung,
     ended_from_outside,
     failed_late,
@@ -23,14 +23,14 @@ struct RerunObstacle {
     not_isolated,
   };
   Kind kind = Kind::hung;
-  std::string detail{};  // why the input cannot be read again, why we ended it, what isolation lacks
-  double seconds = 0;    // until it failed, or ended
-  int number = 0;        // a process; the ranks of the job
+  std::string detail{};  // why the input cannot be read again, why cudadiag ended it, or what isolation lacks
+  double seconds = 0;    // until it failed or ended
+  int number = 0;        // a process id, or the number of ranks in the job
 };
 
-// Reasons in the run itself against any rerun, even one that the user agreed to.
+// A reason in the run itself against any rerun, even one that the user agreed to.
 std::optional<RerunObstacle> obstacle_in_run(const session::Session& session);
-// Reasons against a rerun that the user did not agree to. `isolated`: whether the rerun would be.
+// A reason against a rerun that the user did not agree to. `isolated` says whether the rerun would be isolated.
 std::optional<RerunObstacle> obstacle_to_rerun(const session::Session& session, const launch::Input& input,
                                                bool isolated);
 

@@ -30,13 +30,13 @@ using session::PassKind;
 using Outcome = analyse::Rerun::Outcome;
 using Problem = RerunProblem::Kind;
 
-constexpr double kSlowest = 3;  // of a rerun, against the first run
+constexpr double kSlowest = 3;  // the duration of a rerun, relative to the first run
 constexpr double kSlowestSanitized = 30;
-constexpr double kStartSeconds = 30;                       // that a rerun may take besides
-constexpr double kValuesSeconds = 10, kValuesShare = 0.2;  // that taking values may take; of the first run
-constexpr double kOriginSeconds = 20, kOriginShare = 4;    // that tracing bad values may take; of the first run
-constexpr double kQuietSeconds = 5;                        // that it may issue nothing besides
-constexpr double kSavingSeconds = 60;                      // if the failing call is saved too
+constexpr double kStartSeconds = 30;                       // additional time that a rerun may take
+constexpr double kValuesSeconds = 10, kValuesShare = 0.2;  // that reading values may take, and its share of the first run
+constexpr double kOriginSeconds = 20, kOriginShare = 4;    // the same for tracing bad values
+constexpr double kQuietSeconds = 5;                        // additional time in which it may issue nothing
+constexpr double kSavingSeconds = 60;                      // additional time if the failing call is saved too
 
 std::uint64_t operations_of(const session::Session& session) {
   std::uint64_t operations = 0;
@@ -83,7 +83,7 @@ class RerunSequence {
   // The analysis of the session in its present state.
   const Analysis& analysis() { return state_.analysis(); }
 
-  // A rerun that was kept from something on its way to the failure would be so again.
+  // If isolation kept a rerun from something before the failure, another rerun would be kept from it too.
   bool continues() const { return possible_ && !interrupted_ && !kept_; }
 
   void confirm() {
@@ -94,7 +94,7 @@ class RerunSequence {
     }
   }
 
-  // False: no further rerun is possible.
+  // Returns false if no further rerun is possible.
   bool wait_in(const WindowStep& step) {
     RerunSpec spec = spec_of(PassKind::confirm);
     spec.window = with_patience(step.window.text, options_.patience);
@@ -118,7 +118,7 @@ class RerunSequence {
     add(spec);
   }
 
-  // Once the device pass has told the instruction.
+  // Call it after the device pass has found the instruction.
   void try_launch() {
     if (const auto problem = try_saved_launch(session_, state_, writer_, relay_)) listener_.cannot(*problem);
   }
@@ -129,7 +129,7 @@ class RerunSequence {
     add(spec);
   }
 
-  // For a cause that names a value, unless it was asked for.
+  // Runs only if a cause names a bad value, or the user asked for it.
   void trace_origin() {
     const auto& findings = state_.diagnosis().findings;
     if (!options_.origin && std::none_of(findings.begin(), findings.end(), diagnose::names_bad_value)) return;
@@ -176,7 +176,7 @@ class RerunSequence {
 
   void get_hang_dump() {
     RerunSpec spec = spec_of(PassKind::device);
-    // The first run had done nothing for long by then.
+    // By then, the first run had been idle for a long time.
     spec.dump_after = session_.manifest.passes.front().seconds;
     if (!options_.time_limit) spec.time_limit = std::max(spec.time_limit, kStartSeconds + *spec.dump_after);
     add(spec);
@@ -224,7 +224,7 @@ class RerunSequence {
     return std::max(least, kValuesShare * expected_seconds(session_));
   }
 
-  // A server without requests, or a program that waits for input that only the first run had, shows nothing.
+  // A server without requests shows nothing, nor does a program that waits for input that only the first run had.
   double quiet_limit() const {
     return plan_.isolated ? kQuietSeconds + options_.patience + kSlowest * longest_pause(session_) : 0;
   }
@@ -242,7 +242,7 @@ class RerunSequence {
     return spec;
   }
 
-  // Runs a pass and adds it to the session. False: it could not be run.
+  // Runs a pass and adds it to the session. Returns false if the pass could not be run.
   bool add(const RerunSpec& spec) {
     listener_.begins(spec, session_.reruns.size() + 1);
     auto done = rerun(spec, session_, writer_, relay_, listener_);
@@ -262,7 +262,7 @@ class RerunSequence {
     return true;
   }
 
-  // The session is in another state.
+  // Stores the manifest, because the session's state has changed.
   void store_manifest() {
     state_.advance();
     if (const auto failure = writer_.store_manifest(session_.manifest)) {

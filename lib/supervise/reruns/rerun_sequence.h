@@ -10,8 +10,8 @@
 
 namespace cudadiag::supervise {
 
-// The passes are added to `session`, and to its folder as soon as each is over; `state` is that of the session, before
-// and after. False: one could not be run, as the listener has heard.
+// Adds the passes to `session`, and to its folder as soon as each one ends. `state` belongs to the session, before and
+// after the call. Returns false if a rerun could not be made; the listener has been notified then.
 bool run_reruns(session::Session& session, diagnose::SessionState& state, session::SessionWriter& writer,
                 launch::SignalRelay& relay, const RerunPlan& plan, RerunListener& listener);
 

@@ -11,7 +11,7 @@ namespace cudadiag::supervise {
 double expected_seconds(const session::Session& session) {
   if (session.manifest.passes.empty()) return 0;
   const session::Pass& first = session.manifest.passes.front();
-  // The recorded program's own words, and the clock may have been set meanwhile.
+  // The recorded program provides this value, and the clock may have been set in the meantime.
   const double failed_after = first.failed_after.value_or(first.seconds);
   return failed_after >= 0 && failed_after <= first.seconds ? failed_after : first.seconds;
 }
@@ -22,9 +22,9 @@ double longest_pause(const session::Session& session) {
   for (const session::Process& process : session.processes) {
     const session::ProcessRecord& record = process.record;
     if (record.state != wire::area::State::frozen) continue;
-    // The part that was not kept may have had some.
+    // The part that was not kept may have contained a longer pause.
     if (record.dropped_operations > 0 || record.operations_issued > record.operations.size()) return whole;
-    // Until CUDA is initialised nothing is recorded.
+    // Nothing is recorded until CUDA is initialised.
     longest = std::max(longest, whole - record.seconds(record.frozen_ticks));
     std::uint64_t before = record.clock_start;
     const auto look = [&](std::uint64_t ticks) {

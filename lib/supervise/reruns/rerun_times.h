@@ -1,4 +1,4 @@
-// How long a rerun takes and may take, by the first run.
+// The expected and permitted duration of a rerun, based on the first run.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace cudadiag::supervise {
 
-// How long one rerun will take, by the first run: to its failure.
+// How long one rerun will probably take until its failure.
 double expected_seconds(const session::Session& session);
 
-// The longest time in which the first run issued no operation, as far as can be known; its whole length otherwise.
+// The longest time in which the first run issued no operation; the run's whole duration if this cannot be known.
 double longest_pause(const session::Session& session);
 
-// The window (wire/rerun/window.h) with the time that one operation may take.
+// Returns the window (wire/rerun/window.h) with the time limit for one operation.
 std::string with_patience(const std::string& window, double seconds);
 
 }  // namespace cudadiag::supervise

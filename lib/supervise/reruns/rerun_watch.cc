@@ -14,12 +14,12 @@ namespace {
 using session::CutShort;
 using std::chrono::milliseconds;
 
-// The time in which a rerun may end by itself after its failure, and after TERM.
+// The time that a rerun has to end on its own after its failure, and after TERM.
 constexpr auto kCourtesy = milliseconds(1000);
-// The driver writes an SM's state in half a second or so, and a GPU has more than a hundred.
+// The driver writes the state of an SM in about half a second, and a GPU has more than a hundred SMs.
 constexpr auto kDumpStep = std::chrono::seconds(15), kLongestDump = std::chrono::seconds(300);
 constexpr int kLook = 200;  // milliseconds
-// Longer than that between two looks, this program did not run.
+// If more time passes between two checks, this program was not running.
 constexpr auto kPause = std::chrono::seconds(2);
 
 volatile sig_atomic_t stop_was_asked = 0;
@@ -120,7 +120,7 @@ bool RerunWatch::is_too_late() {
 bool RerunWatch::is_done() {
   if (!failed_by_ || Clock::now() < *failed_by_) return false;
   if (Clock::now() > limit_ || spec_.isolated) return true;
-  // A file that it writes, now that it has failed, may be one that it wrote in the first run.
+  // After the failure, the rerun may be writing a file that the first run wrote too.
   const std::uint64_t written = target_.bytes_written();
   if (written == written_) return true;
   written_ = written;

@@ -1,4 +1,4 @@
-// Waits for the end of a rerun, and sees to it that there is one.
+// Waits for the end of a rerun, and ends it if necessary.
 #pragma once
 
 #include <chrono>
@@ -19,25 +19,25 @@ namespace cudadiag::supervise {
 
 class RerunWatch {
  public:
-  // `arena`: where its processes record; null in a pass without the recorder. `folder`: the pass's.
+  // Its processes record to `arena`, which is null in a pass without the recorder. `folder` is that of the pass.
   RerunWatch(launch::Supervised& target, launch::SignalRelay& relay, launch::Arena* arena, const RerunSpec& spec,
              const std::filesystem::path& folder);
 
-  // Why it was ended; nothing if it ended by itself or had failed.
+  // Returns why it was ended; nullopt if it ended on its own or after its failure.
   std::optional<session::CutShort> wait(RerunListener& listener);
   bool dump_asked() const { return request_ && request_->was_taken(); }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Why it is to be ended now; nothing: it is not.
+  // Why it must be ended now; nullopt if it need not be.
   std::optional<session::CutShort> reason_to_end();
-  // It has failed, has had time to say so, and is not in the middle of a write.
+  // Whether it has failed, has had time to report this, and is not in the middle of a write.
   bool is_done();
-  // The time limit, put off while the driver writes a dump.
+  // Whether the time limit has passed. The limit is extended while the driver writes a dump.
   bool is_too_late();
   void look_at_operations();
-  // The user stopped this program (Ctrl-Z), or the machine slept: the rerun's time does not count meanwhile.
+  // Handles a stop of this program (Ctrl-Z) or a sleep of the machine, which do not count towards the rerun's time.
   void stop_with_terminal();
   void leave_out_pause();
 
@@ -53,7 +53,7 @@ class RerunWatch {
   Clock::time_point moved_ = Clock::now();  // when it last issued an operation
   std::optional<Clock::time_point> failed_by_;
   std::uint64_t operations_ = 0;
-  std::uint64_t written_ = 0;  // bytes, when it should have ended
+  std::uint64_t written_ = 0;  // the number of bytes written when it should have ended
 };
 
 }  // namespace cudadiag::supervise

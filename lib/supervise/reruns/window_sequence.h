@@ -1,4 +1,4 @@
-// The windows in which reruns wait, one after the other, until the failure is proven or no wider one can tell more.
+// The windows in which reruns wait, in order, until the failure is proven or no wider window can show more.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@ namespace cudadiag::supervise {
 
 struct WindowStep {
   analyse::RerunWindow window;
-  bool without_values = false;  // as taking them may be why the rerun before did not fail
+  bool without_values = false;  // because reading values may be why the previous rerun did not fail
 };
 
-// Each next() is one rerun, whose result goes to note() before the next one.
+// Each next() stands for one rerun. Pass its result to note() before the next call.
 class WindowSequence {
  public:
-  // `plan` outlives this.
+  // `plan` must outlive this object.
   explicit WindowSequence(const RerunPlan& plan);
 
-  // By what is known now. Nothing: the search is over.
+  // Returns the next step, based on what is known now; nullopt if the search is over.
   std::optional<WindowStep> next(const analyse::Analysis& analysis);
   void note(const analyse::Rerun& rerun);
 
@@ -32,7 +32,7 @@ class WindowSequence {
   int reach_, last_;  // analyse::Reach: the next one, and the last
   analyse::RerunWindow window_;
   unsigned passed_ = 0;  // reruns in this window that did not fail
-  // The outcome of a rerun that taking values may have changed.
+  // The outcome of a rerun that reading values may have changed.
   std::optional<analyse::Rerun::Outcome> with_values_;
   bool without_values_ = false;
 };

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kDebugger = "cuda-gdb";
 
-// The debugger's command line has quoting rules of its own: only what needs none goes there.
+// The debugger's command line has its own quoting rules, so only text that needs no quoting goes there.
 bool is_plain(const std::string& path) {
   return std::all_of(path.begin(), path.end(), [](unsigned char c) {
     return c < 0x80 && (std::isalnum(c) != 0 || std::string("/._-+@").find(static_cast<char>(c)) != std::string::npos);
@@ -69,7 +69,7 @@ std::vector<std::string> sanitizer_command(const std::string& sanitizer, Sanitiz
                                            const std::filesystem::path& log, const std::vector<std::string>& kernels,
                                            const std::vector<std::string>& command) {
   std::error_code ignored;
-  std::string file;  // in which a percent sign begins a placeholder
+  std::string file;  // a percent sign begins a placeholder in it
   for (const char c : std::filesystem::absolute(log, ignored).string())
     file += c == '%' ? std::string("%%") : std::string(1, c);
   std::vector<std::string> words = {sanitizer,
@@ -95,7 +95,7 @@ std::vector<std::string> sanitizer_command(const std::string& sanitizer, Sanitiz
 }
 
 std::vector<std::uint16_t> sanitizer_ports() {
-  // Its defaults of --port and --max-connections, as its --help has them from 12.9 to 13.5.
+  // The default --port and --max-connections of compute-sanitizer, according to --help from 12.9 to 13.5.
   constexpr std::uint16_t kFirst = 49152, kCount = 10;
   std::vector<std::uint16_t> ports;
   for (std::uint16_t i = 0; i < kCount; ++i) ports.push_back(static_cast<std::uint16_t>(kFirst + i));

@@ -1,4 +1,4 @@
-// Keeps what a report needs to find the failing address of a GPU core dump, because a report runs no tools.
+// Stores what a report needs to find the failing address of a GPU core dump, because a report runs no tools.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace cudadiag::supervise {
 
-// The text of the failing kernel's code, beside the dump `dump` in the pass that `writer` is at; nothing if there is no
-// dump, no such code, or no nvdisasm for `command`. Returns why it could not be stored.
+// Stores the text of the failing kernel's code next to the dump `dump` in the current pass of `writer`. Stores nothing
+// without a dump, such code, or an nvdisasm for `command`. Returns why the text could not be stored.
 std::optional<base::Error> store_failing_code(const std::string& dump, session::SessionWriter& writer,
                                               const std::vector<std::string>& command, launch::SignalRelay& relay);
 

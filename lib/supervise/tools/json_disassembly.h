@@ -1,4 +1,4 @@
-// nvdisasm's JSON (--emit-json, from CUDA 12.8 on) as the lines that it prints as text.
+// Converts nvdisasm's JSON (--emit-json, from CUDA 12.8 on) to the lines that it prints as text.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace cudadiag::supervise {
 
-// "/*0070*/ @P0 LDG.E R5,desc[UR4][R4.64] ;" for each instruction. Empty for anything but the JSON of one function.
+// Returns "/*0070*/ @P0 LDG.E R5,desc[UR4][R4.64] ;" for each instruction; empty unless it is the JSON of one function.
 std::string lines_of_json(std::string_view json);
 
 }  // namespace cudadiag::supervise

@@ -18,22 +18,22 @@ constexpr std::string_view kCode = ".text.", kFacts = ".nv.info.";
 constexpr std::uint32_t kRelocations = 4, kShortRelocations = 9;  // SHT_RELA, SHT_REL
 constexpr std::uint32_t kFunction = 2;                            // STT_FUNC
 
-// In older files the architecture is the lowest byte of the ELF flags, from ABI version 8 on the next one.
+// In older files, the architecture is the lowest byte of the ELF flags; from ABI version 8 on, it is the next byte.
 std::string architecture_of(Bytes file) {
   const std::uint32_t flags = file.u32(48), abi = file.u16(8) & 0xff;
   const std::uint32_t number = (abi >= 8 ? flags >> 8 : flags) & 0xff;
-  // The names with a letter know more instructions.
+  // The architectures with a letter have more instructions.
   return fmt::format("SM{}{}", number, number >= 90 ? "a" : "");
 }
 
-// Functions of CUDA's own, which alter nothing that a kernel's parameters point to.
+// Whether it is a function of CUDA that modifies nothing that a kernel's parameters point to.
 bool is_harmless(std::string_view function) {
   constexpr std::string_view kKnown[] = {"__assertfail", "vprintf", "malloc", "free"};
   return std::find(std::begin(kKnown), std::end(kKnown), function) != std::end(kKnown);
 }
 
-// Functions that lie elsewhere, and those whose address is taken, have relocations. A symbol: name u32 @0, type in the
-// lower half of u8 @4, 24 bytes in all. A relocation: u64 @8 with the symbol's index above 32 bits of its own kind.
+// Functions in other files, and functions whose address is taken, have relocations. A symbol has 24 bytes: name u32 @0,
+// type in the lower half of u8 @4. A relocation has, in u64 @8, the symbol's index above 32 bits for its kind.
 sass::Calls calls_of(const ElfImage& image) {
   for (std::uint32_t i = 0; i < image.sections(); ++i) {
     const Section section = image.section(i);

@@ -1,4 +1,4 @@
-// One kernel's code in a cubin, and what its file says about it.
+// The code of one kernel in a cubin, and the properties that the file records for it.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,14 @@
 namespace cudadiag::supervise {
 
 struct KernelCode {
-  std::string architecture;  // as nvdisasm has it: "SM90a"
+  std::string architecture;  // in nvdisasm's form: "SM90a"
   sass::ParameterBank bank;
-  std::vector<std::uint32_t> parameters;  // where each begins, from the first one's beginning
+  std::vector<std::uint32_t> parameters;  // the offset of each one from the first
   sass::Calls calls = sass::Calls::anything;
-  evidence::Bytes instructions;  // lie in the image's file
+  evidence::Bytes instructions;  // point into the image's file
 };
 
-// Kernels by their mangled names.
+// The kernels in the image, by their mangled names.
 std::vector<std::string> kernels_of(const evidence::ElfImage& image);
 std::optional<KernelCode> kernel_code(const evidence::ElfImage& image, const std::string& kernel);
 

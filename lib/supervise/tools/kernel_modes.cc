@@ -32,12 +32,12 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPatience{10};   // for one kernel
-constexpr std::chrono::milliseconds kTick{20};  // more than one of the clock that files' times have
-constexpr std::ptrdiff_t kMostSpecials = 16;    // sets of zeros that one kernel is looked at with
+constexpr std::chrono::milliseconds kTick{20};  // longer than one tick of the clock for file times
+constexpr std::ptrdiff_t kMostSpecials = 16;    // most sets of zeros with which one kernel is analysed
 constexpr sass::ZeroWords kAllZeros = ~sass::ZeroWords{0};
 constexpr int kToDie = 1000;  // milliseconds
 constexpr std::size_t kMostOutput = 64u << 20;
-constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30;  // of one module: the recorder keeps no more of all
+constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30;  // of one module; the recorder's limit in total
 
 std::string read_file(const fs::path& file) { return session::read_plain_file(file, kMostCode).value_or(""); }
 
@@ -58,7 +58,7 @@ std::string read_to_end(int pipe, Clock::time_point deadline) {
   return "";
 }
 
-// The output of the tool; empty if it failed. Its status is of no use: the launcher's other thread may have taken it.
+// Returns the output of the tool; empty if it failed. Its exit status is unusable, because another thread may reap it.
 std::string output_of(const std::vector<std::string>& command) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return "";
@@ -89,7 +89,7 @@ std::string output_of(const std::vector<std::string>& command) {
   if (failed != 0) return "";
   const base::FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   std::string output = read_to_end(in.get(), Clock::now() + kPatience);
-  // By its descriptor: the launcher's other thread waits for any child, and may have taken this one's number away.
+  // Uses its descriptor, because the launcher's other thread waits for any child and may have freed this pid.
   if (output.empty() && process.valid()) ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
   pollfd ended{process.get(), POLLIN, 0};
   siginfo_t info;
@@ -103,7 +103,7 @@ std::string disassemble(const std::string& tool, const std::string& architecture
   const base::FileDescriptor input(::memfd_create("code", MFD_CLOEXEC));
   if (!input.valid() || !base::write_all(input.get(), code.all())) return "";
   const std::string file = fmt::format("/proc/{}/fd/{}", ::getpid(), input.get());
-  // Older ones know text alone.
+  // Older versions support only text.
   std::string lines = lines_of_json(output_of({tool, "--emit-json", "-b", architecture, file}));
   return lines.empty() ? output_of({tool, "-b", architecture, file}) : lines;
 }
@@ -132,7 +132,7 @@ std::optional<sass::Mode> KernelModes::mode(const std::string& kernel, std::uint
   const std::lock_guard lock(mutex_);
   const auto mode = known_mode({kernel, 0}, parameter, launch.live);
   if (!mode || !sass::is_near(*mode) || launch.zeros == 0) return mode;
-  // A number that it adds to the address may be 0 in this launch.
+  // A number that the kernel adds to the address may be 0 in this launch.
   const Wanted special{kernel, launch.zeros};
   if (!known_.contains(special)) {
     const auto looked_at = std::distance(known_.lower_bound({kernel, 1}), known_.upper_bound({kernel, kAllZeros}));
@@ -147,7 +147,7 @@ std::optional<sass::Mode> KernelModes::known_mode(const Wanted& wanted, std::uin
   const fs::file_time_type newest = newest_module();
   const Known& now = known(wanted, newest);
   if (now.modules < newest) return std::nullopt;
-  // Which of the codes was launched is not known.
+  // It is unknown which of these codes was launched.
   std::optional<sass::Mode> mode;
   for (const sass::KernelAccesses& code : now.codes) {
     const sass::Mode its = code.mode(parameter, live);
@@ -157,7 +157,7 @@ std::optional<sass::Mode> KernelModes::known_mode(const Wanted& wanted, std::uin
   return mode.value_or(sass::Mode::unknown);
 }
 
-// Asks for it if there is more than was read.
+// Requests the answer if there are modules that were not read.
 KernelModes::Known& KernelModes::known(const Wanted& wanted, fs::file_time_type newest) {
   Known& known = known_[wanted];
   if (known.modules >= newest) return known;
@@ -233,13 +233,13 @@ void KernelModes::run() {
   }
 }
 
-// The folder changes with each. The least time there is, without a folder.
+// The folder's time changes with each module. Returns the lowest time if there is no folder.
 fs::file_time_type KernelModes::newest_module() const {
   std::error_code error;
   return fs::last_write_time(modules_, error);
 }
 
-// ---- on the thread
+// ---- functions of the thread
 
 void KernelModes::index_new_modules() {
   std::error_code error;
@@ -288,7 +288,7 @@ void KernelModes::read(const KernelCode& code, sass::ZeroWords zeros, Read& to) 
 
 std::string find_disassembler(const std::vector<std::string>& command) {
   if (std::string path = find_toolkit_program("nvdisasm"); !path.empty()) return path;
-  // NVIDIA's own wheel, which the extra `device` of ours brings, is newer than Triton's copy.
+  // NVIDIA's own wheel, which the extra `device` installs, is newer than Triton's copy.
   for (const char* place : {"nvidia/cu13/bin/nvdisasm", "triton/backends/nvidia/bin/nvdisasm"}) {
     for (const fs::path& tool : launch::files_in_python_packages(command, place)) {
       if (::access(tool.c_str(), X_OK) == 0) return tool.string();

@@ -1,5 +1,5 @@
-// How kernels use their parameters, read off their code with NVIDIA's disassembler, where that is installed: on a
-// thread of its own, for the kernels that are asked for.
+// How kernels use their parameters, found in their code with NVIDIA's disassembler if that is installed. A separate
+// thread handles the requested kernels.
 #pragma once
 
 #include <chrono>
@@ -25,51 +25,51 @@ class KernelModes {
  public:
   using Codes = std::vector<std::shared_ptr<const sass::ByteRanges>>;
 
-  // `modules`: the folder to which the recorder writes device code. `disassembler`: a path; empty: there is none.
+  // `modules` is the folder to which the recorder writes device code. `disassembler` is a path; empty if there is none.
   KernelModes(std::filesystem::path modules, std::string disassembler);
   ~KernelModes();
   KernelModes(const KernelModes&) = delete;
   KernelModes& operator=(const KernelModes&) = delete;
 
-  // Nothing: it is being looked for. Unknown where modules have different kernels of one name, and these differ in it.
+  // Returns nullopt while the answer is being computed. Unknown if kernels with the same name differ in it.
   std::optional<sass::Mode> mode(const std::string& kernel, std::uint32_t parameter, const sass::LaunchWords& launch);
-  // The codes of the kernels of one name. Not read: they are being looked for. None: no module has such a kernel, or the
-  // code of one is not known.
+  // Returns the codes of the kernels with one name. `read` is false while they are being read. There are no codes if no
+  // module has such a kernel, or if one of the codes is unknown.
   struct Code {
     bool read = false;
     Codes codes{};
   };
   Code code(const std::string& kernel);
-  // Code that was read is out of date once the program loads more: call this before kernels that were launched since
-  // are asked about. Returns a number that is another one then.
+  // Results are out of date once the program loads more code. Call this before asking about kernels that were launched
+  // since. Returns a different number if there is more code.
   std::uint64_t look_for_modules();
-  // Until all that was asked for is known, for so long.
+  // Waits until every request is answered, for at most `patience`.
   void wait(std::chrono::seconds patience);
-  // Kernels whose code was looked for; whether it was found and understood.
+  // The number of kernels whose code was requested, and of those whose code was found and understood.
   std::size_t asked() const;
   std::size_t understood() const;
-  // In all of their code: opcodes that are not known.
+  // The number of unknown opcodes in all of their code.
   std::uint64_t unknown_opcodes() const;
   bool has_disassembler() const { return !disassembler_.empty(); }
 
  private:
-  // Kernels of one name, in launches with these zeros among their parameters; 0: in all.
+  // The kernels with one name, in launches with these zeros among their parameters; 0 for all launches.
   struct Wanted {
     std::string kernel;
     sass::ZeroWords zeros = 0;
     auto operator<=>(const Wanted&) const = default;
   };
   struct Known {
-    std::vector<sass::KernelAccesses> codes;                   // each that differs
-    Codes ranges{};                                            // of the same; empty: one of them could not be read
-    std::optional<std::filesystem::file_time_type> modules{};  // which there were; nothing: none was looked at yet
+    std::vector<sass::KernelAccesses> codes;                   // each distinct code
+    Codes ranges{};                                            // for the same codes; empty if one was unreadable
+    std::optional<std::filesystem::file_time_type> modules{};  // the modules at that time; nullopt if none was read yet
     bool wanted = false;
   };
   struct Read {
-    std::size_t looked_at = 0;    // of the modules that have it
-    std::set<std::string> codes;  // all that distinguishes them
+    std::size_t looked_at = 0;    // how many of the modules that contain it were read
+    std::set<std::string> codes;  // everything that distinguishes them
     std::vector<sass::KernelAccesses> accesses;
-    Codes ranges;  // of launches with any parameters; null: it could not be read
+    Codes ranges;  // for launches with any parameters; null if it could not be read
   };
 
   void run();
@@ -87,16 +87,16 @@ class KernelModes {
   std::deque<Wanted> wanted_;
   std::map<Wanted, Known> known_;
   bool busy_ = false, stopping_ = false;
-  std::filesystem::file_time_type newest_ = std::filesystem::file_time_type::min();  // when it was last looked
+  std::filesystem::file_time_type newest_ = std::filesystem::file_time_type::min();  // at the last check
   std::uint64_t generation_ = 0;
-  // The thread's own.
+  // Used only by the thread.
   std::map<std::string, std::vector<std::filesystem::path>> homes_;  // modules, by kernels
   std::map<Wanted, Read> read_;
   std::set<std::filesystem::path> indexed_;
   std::thread thread_;
 };
 
-// nvdisasm where it is installed: with the toolkit, or in the Triton of the Python that `command` runs in.
+// The path of nvdisasm, from the toolkit or from Triton in the Python that `command` uses; empty if not installed.
 std::string find_disassembler(const std::vector<std::string>& command);
 
 }  // namespace cudadiag::supervise

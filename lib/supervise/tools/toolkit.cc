@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kToDie{1};
 constexpr off_t kLongestOutput = off_t{64} << 20;
 
-// A file without a name, which needs no room on a disk and does not stay there. More than its size cannot be written.
+// A file without a name, which needs no disk space and disappears when closed. Nothing beyond its size can be written.
 base::FileDescriptor file_for_output() {
   base::FileDescriptor file(::memfd_create("output", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const bool bounded = file.valid() && ::ftruncate(file.get(), kLongestOutput) == 0 &&
@@ -31,13 +31,13 @@ base::FileDescriptor file_for_output() {
   return bounded ? std::move(file) : base::FileDescriptor();
 }
 
-// As far as it was written: the writer has shared its offset.
+// Returns what was written. The writer shares the file's offset.
 std::string written_to(int file) {
   const off_t size = ::lseek(file, 0, SEEK_CUR);
   return base::read_part(file, 0, static_cast<std::uint64_t>(std::clamp<off_t>(size, 0, kLongestOutput)));
 }
 
-// Why it was ended; empty if it ended by itself.
+// Returns why the tool was ended; empty if it ended on its own.
 std::string wait(launch::Target& tool, std::chrono::milliseconds patience, launch::SignalRelay& relay) {
   std::string reason;
   auto deadline = Clock::now() + patience;
@@ -52,7 +52,7 @@ std::string wait(launch::Target& tool, std::chrono::milliseconds patience, launc
     relay.wait(100);
     relay.take_signals();
   }
-  // The processes that it has started, and their descendants.
+  // Ends the processes that the tool has started, and their descendants.
   const auto limit = Clock::now() + kToDie;
   while (tool.signal_all(SIGKILL) && Clock::now() < limit) {
     relay.wait(10);

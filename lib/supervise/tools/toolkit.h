@@ -1,5 +1,5 @@
-// Programs of NVIDIA's toolkit: used where they are installed, never needed. Each runs apart, within a time limit, and
-// may crash, hang or print anything.
+// Programs of NVIDIA's toolkit, which are used if they are installed, but are never required. Each runs separately,
+// within a time limit, and may crash, hang or print anything.
 #pragma once
 
 #include <chrono>
@@ -11,13 +11,13 @@
 
 namespace cudadiag::supervise {
 
-// Its path: on PATH, or in `bin` of $CUDA_HOME, $CUDA_PATH or /usr/local/cuda; empty if it is not there.
+// Returns its path: on PATH, or in `bin` of $CUDA_HOME, $CUDA_PATH or /usr/local/cuda; empty if it is not there.
 std::string find_toolkit_program(const std::string& name);
 
 struct ToolRun {
-  std::string output;     // of stdout and stderr, 64 MB at most
-  std::string obstacle;   // why it could not be started; empty if it was
-  std::string cut_short;  // why it was ended before its time; empty if it was not
+  std::string output;     // of stdout and stderr, at most 64 MB
+  std::string obstacle;   // why it could not be started; empty if it was started
+  std::string cut_short;  // why it was ended early; empty if it was not
   session::ProcessEnd end;
   double seconds = 0;
 };
