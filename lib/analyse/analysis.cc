@@ -218,7 +218,7 @@ bool ended_badly(const Session& session) {
 }
 
 // A process that waits for a collective eventually gives up, and then no work may be unfinished. Programs that end for
-// other reasons end while some ranks are a collective ahead.
+// other reasons may end while some ranks are one collective ahead of others.
 void look_at_ranks(const Session& session, Analysis& analysis) {
   const auto& failures = analysis.failures;
   const bool hangs = !failures.empty() && failures.front().kind == Kind::hang;

@@ -77,10 +77,10 @@ struct Failure {
   // An earlier failed call of the same thread, with nothing issued in between; null if there is none. For an
   // asynchronous failure of an operation that received a null pointer, it is an allocation.
   const session::FailedCall* swallowed = nullptr;
-  // Asynchronous failures: most likely first. There is one if the grade is bracketed or proven, or several calls of one
-  // line if a rerun named only the line. Synchronous failures: empty, because `reported` is the failed call.
-  // Kind::graph_node: the first candidate's node is the answer. If candidates have nodes and the kind is async_error,
-  // the launch of the graph is known, and the candidates are its nodes.
+  // Asynchronous failures: most likely first. There is one candidate if the grade is bracketed or proven. If a rerun
+  // named only the line, there are several calls of it. Synchronous failures: empty, as `reported` is the failed call.
+  // Kind::graph_node: the first one's node is the answer. If candidates have nodes and the kind is async_error, the
+  // launch of the graph is known, and the candidates are its nodes.
   std::vector<Candidate> candidates;
   std::size_t unlisted = 0;   // number of further candidates, beyond the most that are listed
   bool records_lost = false;  // there are no candidates because a ring lost likely ones

@@ -22,8 +22,8 @@ bool went_on(const ProcessRecord& record, const FailedCall& error, const IsOne& 
   });
 }
 
-// After another thread's error, the main thread queued more GPU work or made a call that failed. The error may have
-// been handled, or raised in the main thread later.
+// Returns whether the main thread queued more GPU work or made a call that failed after another thread's error. That
+// error may have been handled, or raised again in the main thread later.
 bool main_thread_went_on(const ProcessRecord& record, const FailedCall& error) {
   if (error.tid == record.pid) return false;
   const auto failed = [&](const FailedCall& other) {

@@ -73,7 +73,7 @@ const Operation* launch_in_backward_call(const ProcessRecord& record, const Oper
     waiting = operation;
   }
   if (waiting == nullptr) return nullptr;
-  // Every node run since must belong to one backward() call, because a second call may launch nothing before that.
+  // Every node run since must belong to one backward() call, because a second call may launch nothing at first.
   bool since = false;
   for (const Operation& operation : record.operations) {
     if (&operation == &backward) break;

@@ -14,7 +14,7 @@ LateErrorChecks::LateErrorChecks(const std::vector<const FailedCall*>& errors, c
     if (of == errors.end()) continue;
     const FailedCall* first = nullptr;
     for (auto error = errors.begin(); error != errors.end() && (*error)->serial < look->serial; ++error) {
-      // Earlier ones were already forgotten, or their thread had asked for their error at once.
+      // The recorder had forgotten earlier failures, or their thread had asked for their errors at once.
       // The recorder counts another call site of the line as another call.
       const bool unasked = error >= of || !((*error)->flags & wire::error::kLookedAt) || (*error)->site != (*of)->site;
       if ((*error)->of_call != 0 || !unasked || causes_.contains(*error)) continue;

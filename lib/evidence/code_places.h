@@ -11,8 +11,8 @@
 
 namespace cudadiag::evidence {
 
-// Returns the address of the instruction at which a thread is. Returns nullopt if the dump's address does not fit its
-// code. Older drivers put a host address into the lane. The offset decides: it must lead to the same GPU function.
+// Returns the address of the instruction at which a thread is; nullopt if the dump's address does not fit its code.
+// Older drivers put a host address into the lane. Its offset must then lead to the same GPU function.
 std::optional<std::uint64_t> standing_at(const DeviceCode& code, const Lane& lane, const Grid* grid);
 
 // Fills in function, offset and lines of each place, looked up at the paired address.

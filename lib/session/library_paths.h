@@ -1,6 +1,6 @@
 // Facts from paths: which files and modules belong to the system, CUDA, frameworks and Python. The analysis uses them
-// to compare runs. The leading line is chosen by the rules for whole stacks in symbolize/user_code.h, which also
-// include the user's own rules.
+// to compare runs. The line that a report shows first follows from rules for whole stacks in symbolize/user_code.h,
+// which include the user's own rules.
 #pragma once
 
 #include <string_view>
@@ -15,7 +15,7 @@ bool is_module_of_users(std::string_view path);
 // itself. The code of `python -c` looks the same.
 bool is_made_at_run_time(std::string_view file);
 
-// Written by a compiler at run time: Inductor's modules, in any folder, and files that Triton keeps.
+// Written by a compiler at run time: Inductor's modules, in any folder, and Triton's cached files.
 bool is_generated(std::string_view path);
 
 // Returns whether this is the interpreter itself. Native frames outside of it add nothing to Python's frames.

@@ -122,7 +122,7 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
   }
 }
 
-// Each process that the driver ended after a dump has a separate one. The first one with a failure is read completely.
+// Each process that the driver ended after a dump has its own dump. The first one with a failure is read completely.
 void read_own_dumps(const session::Session& session, DeviceTestimony& testimony) {
   constexpr std::size_t kMostRead = 64;
   session::Pass pass;

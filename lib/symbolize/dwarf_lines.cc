@@ -209,7 +209,7 @@ void find_definitions(Dwarf_Die& scope, const std::vector<std::string>& names, i
   } while (dwarf_siblingof(&child, &child) == 0);
 }
 
-// Returns the name of the .dwo file that describes the unit if the file is missing.
+// Returns the name of the .dwo file that describes the unit if that file is missing; otherwise "".
 std::string missing_split_file(Dwarf_Die& unit, const Dwarf_Die& split) {
   if (split.addr) return {};
   Dwarf_Attribute attribute;

@@ -20,8 +20,8 @@ bool written_since_end(const std::string& file, const session::ProcessRecord& re
 // Python keeps a script's name as typed; this resolves it in the folder that the process ran in.
 std::string absolute_file(const std::string& file, const session::ProcessRecord& record);
 
-// Returns files of recorded code, Python's and modules, that were written after the last process that had them failed
-// or was last heard of. Code that runs now is different. They are named as in the records.
+// Returns files of recorded code (Python's and modules) that changed after the run. They were written after the last
+// process that used them had failed, or was last heard of. Their names are as in the records.
 std::vector<std::string> rewritten_files(const session::Session& session);
 
 }  // namespace cudadiag::symbolize

@@ -21,7 +21,7 @@ using session::ProcessRecord;
 
 // Ranks that wait for each other advance at most this far after they diverge.
 constexpr std::uint64_t kFar = 16;
-// Two threads may issue theirs in any order; at most this many may be swapped.
+// Two threads may issue their collectives in any order; at most this many may be swapped.
 constexpr std::uint64_t kAtOnce = 8;
 
 bool names(std::string_view kernel, std::initializer_list<std::string_view> parts) {

@@ -35,7 +35,7 @@ struct Ranks {
   std::uint64_t number = 0;  // of the collective, from 1
   std::uint64_t first = 1;   // the first one compared; all from there up to `number` were called in the same way
   Difference difference = Difference::none;
-  std::vector<RankCall> calls;  // sorted by rank, then those without one, by pid
+  std::vector<RankCall> calls;  // sorted by rank; those without one follow, by pid
 
   // A skipped collective may be mistaken for the next one of its line, so that the ranks diverge much later. At the
   // skipped one, that rank launches the kernels of two iterations between two collectives.

@@ -47,7 +47,7 @@ Part part_of(const std::vector<Process>& processes, const Process& process) {
   return {std::nullopt, process.argv, before};
 }
 
-// If either run has several failures, each is compared with the failure of the process with the same part. If that
+// If either run has several failures, each is compared with the failure of the process with the same Part. If that
 // process did not fail in the other run, any failure may correspond, because workers take their work as it comes.
 class Counterparts {
  public:
@@ -280,8 +280,8 @@ bool confirm_all(const session::Pass& pass, const std::vector<Process>& first, s
   return known != nullptr;
 }
 
-// Only a dump proves a failure, because a program may end badly for other reasons, with any status. A good end proves
-// that there was none, if the failure made the first run end badly.
+// Only a dump proves a failure, because a program may end badly for other reasons, with any status. If the failure made
+// the first run end badly, a normal end proves that it did not recur.
 std::optional<bool> failed_unwatched(const session::Pass& first, const session::Pass& pass) {
   if (!pass.dump.empty()) return true;
   if (pass.kind != session::PassKind::device || pass.cut_short || !pass.kept_from.empty() || !ending(first.end).bad)

@@ -122,7 +122,7 @@ void Program::connect_returns(const Joints& joints) {
     }
   }
   for (std::uint32_t at = 0; at < code_.size() && is_small(); ++at) {
-    // It is unknown which function it ends.
+    // It is unknown which function this return ends.
     if (code_[at].base() == "RET" && !returns_.contains(at)) lead(at, joints.after_calls, kAll);
   }
 }

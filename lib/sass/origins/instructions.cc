@@ -13,8 +13,8 @@ using namespace origin;
 constexpr std::uint32_t kStackPointer = 1;                         // R1
 constexpr std::uint32_t kFirstArgument = 4, kEndOfArguments = 16;  // registers for arguments and results of functions
 
-// Returns whether the result may be an address because this operand is one. A factor, a shift count or another counter
-// is a number.
+// Returns whether the result may be an address because this operand is one. Factors and shift counts are numbers, not
+// addresses.
 bool may_pass_address(const Instruction& i, std::size_t first, std::size_t at) {
   const std::string_view base = without_u(i.base());
   std::vector<std::string_view> values;  // after the destination, without conditions
@@ -42,7 +42,7 @@ bool is_product(const Instruction& i) {
   return (is_any(base, {"IMAD", "LEA", "IMUL"}) && !i.has("HI")) || base == "SHL" || (base == "SHF" && i.has("L"));
 }
 
-// -1 - x, or somewhat less: "LOP3.LUT R3, RZ, R3, RZ, 0x33, !PT", "LOP3.LUT R2, R2, 0xfffffffc, RZ, 0x3c, !PT".
+// -1 - x, or a little less: "LOP3.LUT R3, RZ, R3, RZ, 0x33, !PT", "LOP3.LUT R2, R2, 0xfffffffc, RZ, 0x3c, !PT".
 bool is_complement(const Instruction& i, std::size_t first) {
   if (!i.base().ends_with("LOP3") || i.operands.size() < first + 5) return false;
   const std::string_view how = i.operands[first + 4];

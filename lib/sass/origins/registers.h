@@ -12,7 +12,7 @@
 
 namespace cudadiag::sass {
 
-// Numbers P0..P7 and UP0..UP7; P0 and !P0 are different. Returns kNone for PT, UPT and everything else.
+// Returns a number for P0..P7 and UP0..UP7, with another one if negated; kNone for PT, UPT and everything else.
 std::uint32_t predicate_of(std::string_view name);
 
 // After a conditional write, a register has its old value or the new one. An instruction under the same condition sees
@@ -21,7 +21,7 @@ class Registers {
  public:
   using Id = OriginSets::Id;
   using Held = std::array<Id, kRegisters>;
-  // The registers where paths part or meet.
+  // The state of the registers at a place where paths part or meet.
   struct State {
     Held held{};
     std::map<std::uint32_t, Id> views;  // what a register contains under a condition, by condition << 16 | register

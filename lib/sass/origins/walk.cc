@@ -46,7 +46,7 @@ class Walk {
     const std::vector<std::uint32_t>* altered = nullptr;
   };
 
-  // Steps from an instruction to the last one before paths part or meet.
+  // Steps through instructions up to the last one before paths part or meet, and returns that one.
   std::uint32_t pass(std::uint32_t at) {
     state_.enter(entries_[at]);
     for (;; ++at) {

@@ -149,7 +149,7 @@ std::optional<Calculator::Address> Calculator::address(const ThreadInstruction& 
     Pair each;
     if (term.pair) {
       each = read_pair(term.source);
-      // If the term is 32 bits, with a sign or without, the address must be the same.
+      // The term may have 64 bits, or 32 with or without a sign; all readings must give the same address.
       const auto range = each.known && !each.pointer && !term.sure ? range_of(each.form, box_) : std::nullopt;
       if (range && (range->least < 0 || range->most >= kSign)) return std::nullopt;
     } else {

@@ -9,7 +9,7 @@
 
 namespace cudadiag::sass {
 
-// The exact bytes that all threads of some boxes use: pieces of one width, in rows, in rows of rows.
+// The exact bytes that all threads of some boxes use: equal pieces at regular distances, in several dimensions.
 class Lattices {
  public:
   // Returns false if there are too many pieces that do not join.

@@ -117,7 +117,7 @@ enum class DeliveryKind : std::uint8_t {
   results,  // of the operator that the thread has called
   line,     // the variables at the line that the thread reaches
   watched,  // the same for a line that the user watches
-  forward,  // where the node was made that the thread runs backwards from here on
+  forward,  // where the node was made that the thread now runs backwards
   started,  // where the work of the thread was started
   memory,   // PyTorch's allocator
   untold,   // from here on, some calls are left out
