@@ -33,7 +33,7 @@ using Problem = RerunProblem::Kind;
 constexpr double kSlowest = 3;  // the duration of a rerun, relative to the first run
 constexpr double kSlowestSanitized = 30;
 constexpr double kStartSeconds = 30;                       // additional time that a rerun may take
-constexpr double kValuesSeconds = 10, kValuesShare = 0.2;  // that reading values may take, and its share of the first run
+constexpr double kValuesSeconds = 10, kValuesShare = 0.2;  // limit for reading values, and its share of the first run
 constexpr double kOriginSeconds = 20, kOriginShare = 4;    // the same for tracing bad values
 constexpr double kQuietSeconds = 5;                        // additional time in which it may issue nothing
 constexpr double kSavingSeconds = 60;                      // additional time if the failing call is saved too
