@@ -35,8 +35,8 @@ inline constexpr Field<std::uint64_t, 16> kAreaBytes;  // launcher
 inline constexpr Field<std::uint32_t, 24> kClaimed;    // recorders, fetch_add; can exceed kAreas (then no area is left)
 // A futex word. Recorders add one to it and wake it whenever an area freezes, so the launcher need not poll.
 inline constexpr Field<std::uint32_t, 28> kEvents;
-// Recorders count the processes that initialised CUDA but cannot be recorded, unless only the area was missing. The
-// reason of the latest one (names/unrecorded.h) is stored first.
+// Recorders count the processes that initialised CUDA but cannot be recorded, for reasons other than a missing area.
+// The reason of the latest one (names/unrecorded.h) is stored first.
 inline constexpr Field<std::uint32_t, 32> kUnrecorded;  // fetch_add
 inline constexpr Field<std::uint32_t, 36> kUnrecordedWhy;
 

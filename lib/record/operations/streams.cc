@@ -146,7 +146,7 @@ std::uint32_t Streams::find(ThreadState& thread, StreamHandle given, std::uint32
   const bool per_thread = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_PER_THREAD);
   found = find_slow(thread, handle, context_uid, per_thread ? thread.tid : 0);
   if (found == kNotReady) return kNone;
-  // Remembers the failure until a stream is destroyed, unless a destroyed one is still busy.
+  // A lack of room is remembered too, until a stream is destroyed, unless a destroyed one is still busy.
   cache_place(thread, handle, context_uid) = {handle, context_uid, generation, found};
   return found;
 }
