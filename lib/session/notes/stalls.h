@@ -19,7 +19,7 @@ struct Stall {
   std::vector<Operation> operations;  // one of these hangs, likeliest first; streams and threads are of its process
   std::vector<std::string> because;   // clauses
   bool certain = false;               // no other operation can be the one
-  // What another stream has not reached, if the operation waits for that stream.
+  // The event or value that another stream has not reached, if the operation waits for that stream.
   std::optional<Operation> recorded;  // an event
   std::optional<Operation> write;     // a value
   // The thread that waits for it; nullopt if none does.
