@@ -1,4 +1,4 @@
-# Writes the commit of SOURCE to FILE, a source that defines kCommit, if that changes it. GIVEN overrides git.
+# Writes FILE, a source that defines kCommit as the commit of SOURCE, if its contents change. GIVEN overrides git.
 set(commit "${GIVEN}")
 if(NOT commit)
   execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --abbrev=10 --exclude=*

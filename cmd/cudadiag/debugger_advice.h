@@ -1,4 +1,4 @@
-// Advice for users if cudadiag cannot ask cuda-gdb about a GPU core dump.
+// Advice for users if cudadiag cannot run cuda-gdb on a GPU core dump.
 #pragma once
 
 #include <filesystem>

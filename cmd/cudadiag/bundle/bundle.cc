@@ -33,7 +33,7 @@ struct Script {
   std::string content;
 };
 
-// A script that is a link out of its folder is none that the command names: anything could lie there.
+// Returns nothing for a script that is a link out of its folder, because the link could lead to any file.
 std::optional<Script> script_at(const std::filesystem::path& file) {
   std::error_code error;
   Script script{std::filesystem::canonical(file, error), ""};
@@ -50,8 +50,8 @@ std::optional<Script> script_at(const std::filesystem::path& file) {
   return script;
 }
 
-// The script that an interpreter runs: the first word of the command that names one. Other files that a command names
-// are its data.
+// The script that an interpreter runs: the first word of the command that names one. Other files in the command are
+// its data.
 std::optional<Script> script_of(const session::Manifest& manifest) {
   for (const std::string& word : manifest.command) {
     if (auto script = script_at(std::filesystem::path(manifest.working_directory) / word)) return script;
@@ -79,7 +79,7 @@ void add_inputs(const diagnose::Diagnosis& report, const report::Redaction& reda
       return session::read_plain_file(folder / name, most).value_or("");
     };
     entries.push_back({"inputs/call.json", redaction.json(kept("call.json", kLargestScript))});
-    // The receiver may run it, so it is ours, whatever the session has under that name.
+    // The receiver may run this file, so it is always our script, whatever the session has under that name.
     entries.push_back({"inputs/replay.py", supervise::kReplayScript});
     entries.push_back({"inputs/inputs.safetensors", kept("inputs.safetensors", kLargestInputs)});
     return;
@@ -106,7 +106,7 @@ std::vector<TarEntry> contents(const session::Session& session, diagnose::Diagno
                                    {"report.json", redaction.json(report::write_json(report))},
                                    {"versions.txt", redaction.text(versions_of(report))}};
   if (const auto script = report.foreign.empty() ? script_of(session.manifest) : std::nullopt) {
-    // The name alone: it may be a secret's too. Other programs list it as it is.
+    // Only the name is changed, which may contain a secret too. Other programs list it unchanged.
     const std::string name = base::printable(redaction.text(script->file.filename().string()));
     entries.push_back({"script/" + name, redacted_script(*script, redaction), script->file.string()});
   }

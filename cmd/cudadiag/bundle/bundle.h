@@ -1,4 +1,4 @@
-// One file for an issue tracker: the report, versions and the program's script, without private data.
+// A single file for an issue tracker with the report, the versions and the program's script, without private data.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace cudadiag::command {
 
-// `file` empty: a name made from the session's, in the current folder. Lists the contents on standard error first.
+// If `file` is empty, it is named after the session, in the current folder. First lists the contents on standard error.
 // Returns the exit status.
 int write_bundle(const session::Session& session, const diagnose::Diagnosis& report, std::string file,
                  bool with_inputs);

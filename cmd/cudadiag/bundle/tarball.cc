@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kBlock = 512;
 
 // The fields of a ustar header: name 100, mode 8, uid 8, gid 8, size 12, mtime 12, checksum 8, type 1, link 100,
-// magic 6, version 2, the rest empty.
+// magic 6, version 2. The rest is empty.
 std::string header(const TarEntry& entry) {
   std::string block = entry.name.substr(0, 100);
   block.resize(100, '\0');
@@ -23,7 +23,7 @@ std::string header(const TarEntry& entry) {
       "0000000\0",
       24);
   block += fmt::format("{:011o}", entry.content.size()) + '\0' + std::string("00000000000\0", 12);
-  block += "        0";  // a checksum of blanks, and a regular file
+  block += "        0";  // a checksum of blanks, and the type of a regular file
   block.resize(257, '\0');
   block += std::string(
       "ustar\0"
@@ -44,7 +44,7 @@ std::string gzip(const std::string& raw) {
     return "";
   }
   gz_header gzip_header{};
-  gzip_header.os = 255;  // not known
+  gzip_header.os = 255;  // unknown
   deflateSetHeader(&stream, &gzip_header);
   std::string out(deflateBound(&stream, raw.size()) + 64, '\0');
   std::string input = raw;

@@ -1,4 +1,4 @@
-// A .tar.gz that depends on nothing but its contents: no times, no owners.
+// A .tar.gz that depends only on its contents. It has no times and no owners.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 namespace cudadiag::command {
 
 struct TarEntry {
-  std::string name;  // of at most 100 bytes
+  std::string name;  // at most 100 bytes
   std::string content;
-  std::string source{};  // for the reader; not packed
+  std::string source{};  // for the list that is shown; not packed
 };
 
-// Empty: zlib refused.
+// Returns an empty string if zlib failed.
 std::string tarball(const std::vector<TarEntry>& entries);
 
 }  // namespace cudadiag::command

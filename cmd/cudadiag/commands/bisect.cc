@@ -46,13 +46,13 @@ struct BisectOptions {
   report::Verbosity verbosity = report::Verbosity::normal;
   supervise::RerunOptions rerun;
   std::optional<analyse::Reach> reach;
-  // Each of these selects the operations that the rerun waits for.
+  // Each of these options selects the operations that the rerun waits for.
   std::optional<std::uint64_t> launch;
   std::string kernel, site;
-  bool foreign = false;  // also run the command of a session that may be somebody else's
+  bool foreign = false;  // also run the command of a session that may belong to somebody else
 };
 
-// The library's search goes as deep as the text is long.
+// The recursion of the library's search is as deep as the text is long.
 constexpr std::size_t kLongestName = 4096;
 constexpr std::size_t kKernelColumns = 60;
 
@@ -60,7 +60,7 @@ using analyse::RerunWindow;
 using base::Error;
 using base::Result;
 
-// "a, b and 3 more"
+// Formats "a, b and 3 more".
 std::string first_of(const std::vector<std::string>& names) {
   constexpr std::size_t kMost = 10;
   std::string text;
@@ -96,8 +96,8 @@ Result<RerunWindow> window_of_kernel(const session::Session& session, const std:
   return window;
 }
 
-// The user's own lines at which operations were issued, as --site takes them: those of that file first, the nearest
-// first.
+// The user's own lines at which operations were issued, in the form that --site takes. Lines of that file come first,
+// the nearest one first.
 std::vector<std::string> recorded_lines(const session::Session& session, symbolize::Symbolizer& symbolizer,
                                         const std::string& file, int line) {
   using Key = std::tuple<bool, int, std::string, int>;
@@ -144,7 +144,7 @@ Result<RerunWindow> window_of_line(const session::Session& session, const std::s
   return window;
 }
 
-// The most operations on streams that one process can have issued; nothing if a record is damaged.
+// The most operations on streams that one process can have issued; nullopt if a record is damaged.
 std::optional<std::uint64_t> most_issued(const session::Session& session) {
   std::uint64_t most = 0;
   for (const session::Process& process : session.processes) {
@@ -175,7 +175,7 @@ Result<RerunWindow> window_of_launch(const session::Session& session, std::uint6
                "name its line with --site, or its kernel with --kernel"};
 }
 
-// Nothing: the analysis says what to wait for.
+// Returns nullopt if the analysis decides what to wait for.
 Result<std::optional<RerunWindow>> window_by_hand(const session::Session& session, const BisectOptions& options) {
   Result<RerunWindow> window;
   if (options.launch) {
@@ -206,7 +206,7 @@ std::string command_line(const session::Manifest& manifest) {
   return directory.empty() ? line : line + "  (in " + diagnose::shell_word(directory) + ")";
 }
 
-// The command would run with the user's rights, and somebody else may have written it.
+// The command would run with the user's rights, but somebody else may have written it.
 Error refusal(const session::Session& session, const std::string& why) {
   return {
       "not run, as the session may be somebody else's: " + why + ". It would run: " + command_line(session.manifest),
@@ -228,7 +228,7 @@ std::string no_reruns_of(const session::Session& session) {
   return why + "record it again with cudadiag run";
 }
 
-// The options that there is still something to do for.
+// The options for which a rerun could still find something.
 std::string more_to_ask_for(const analyse::Analysis& analysis, const session::Manifest& manifest) {
   constexpr std::pair<const char*, bool supervise::RerunOptions::*> kOptions[] = {
       {"--sanitize", &supervise::RerunOptions::sanitize},
@@ -259,7 +259,7 @@ std::string nothing_to_narrow(const session::Session& session, const analyse::An
   return more.empty() ? text : text + "; to ask for more: " + more;
 }
 
-// `possible`: another rerun may be advised.
+// `possible` says whether the report may recommend another rerun.
 void print_report(diagnose::SessionState& state, report::Verbosity verbosity, bool possible = true) {
   report::TextOptions options = text_options(verbosity, STDOUT_FILENO);
   options.suggest_rerun = possible;
@@ -293,7 +293,7 @@ int carry_out(const BisectOptions& options) {
   if (const auto* failure = std::get_if<Error>(&window)) return say(*failure), kOwnFailure;
   supervise::RerunPlan plan{options.rerun};
   plan.window = std::get<std::optional<RerunWindow>>(window);
-  // Everything can be waited for in a run without a failure too: to see whether waiting changes it.
+  // A run without a failure can wait for everything too, to show whether waiting changes its behaviour.
   const bool asked_for = plan.window || options.reach == analyse::Reach::everything;
   diagnose::SessionState state(session);
   if (!asked_for && !supervise::wants_races(session) &&
@@ -301,7 +301,7 @@ int carry_out(const BisectOptions& options) {
     say(nothing_to_narrow(session, state.analysis(), options.rerun.cross_check));
   } else {
     const launch::Input input;
-    // Without it a rerun would run a different program, and would show nothing about this one.
+    // Without its input, a rerun would run a different program and show nothing about this one.
     if (session.manifest.input_read && !input.is_lasting()) {
       return say(Error{"the command read its standard input, which its reruns need again, from a file",
                        diagnose::bisect_command(session.folder.string(), true)}),

@@ -1,4 +1,4 @@
-// The subcommands, a file each: its options, its work and what it prints.
+// The subcommands, one file each, with their options, their work and their output.
 #pragma once
 
 namespace CLI {
@@ -7,8 +7,8 @@ class App;
 
 namespace cudadiag::command {
 
-// Each adds its subcommand to `app`. When parsing comes to it, the subcommand is carried out, and `status` becomes the
-// exit status.
+// Each function adds its subcommand to `app`. If the command line names the subcommand, parsing runs it and sets
+// `status` to the exit status.
 void add_bisect(CLI::App& app, int& status);
 void add_completion(CLI::App& app, int& status);
 void add_core(CLI::App& app, int& status);

@@ -27,7 +27,7 @@ namespace {
 struct CoreOptions {
   std::string file;
   bool json = false;
-  bool cross_check = false;  // ask NVIDIA's debugger too
+  bool cross_check = false;  // also run NVIDIA's debugger
 };
 
 evidence::DebuggerWitness ask_debugger(const std::string& file, const evidence::Testimony& testimony) {

@@ -33,7 +33,7 @@
 namespace cudadiag::command {
 namespace {
 
-// Prints one finding a line and remembers whether anything is wrong.
+// Prints one finding per line, and remembers whether there is any problem.
 class Checklist {
  public:
   void good(const char* what, const std::string& found) { line("OK      ", what, found); }
@@ -54,7 +54,7 @@ class Checklist {
   bool healthy_ = true;
 };
 
-// Whether it works.
+// Returns whether the recorder works.
 bool check_recorder(Checklist& checks) {
   const auto recorder = supervise::loadable_recorder();
   if (const auto* failure = std::get_if<base::Error>(&recorder)) {
@@ -65,7 +65,7 @@ bool check_recorder(Checklist& checks) {
   return true;
 }
 
-// Whether it works.
+// Returns whether the driver works.
 bool check_driver(Checklist& checks) {
   const DriverReport driver = ask_driver();
   if (!driver.library_found) {
@@ -89,7 +89,7 @@ bool lies_in(const std::filesystem::path& file, const std::string& folder) {
   return !folder.empty() && file.string().starts_with(folder.back() == '/' ? folder : folder + "/");
 }
 
-// Why the recorder came to this one, in its order.
+// Why the recorder uses this copy. The checks are in the order of the recorder's search.
 std::string why_taken(const std::filesystem::path& file, const std::vector<std::string>& python) {
   const auto in_list = [](const char* variable, const auto& holds) {
     const auto listed = launch::listed_paths(variable);
@@ -111,7 +111,7 @@ std::string why_taken(const std::filesystem::path& file, const std::vector<std::
   return lies_in(file, "/usr/local") ? "it is the toolkit's" : "it is the system's";
 }
 
-// `lacking`: what it cannot be tried without; empty: nothing.
+// `lacking` names what the test needs and the machine lacks; empty if the test can be made.
 void check_cupti(Checklist& checks, const std::string& lacking) {
   const std::string install = std::string(analyse::remedy_for(analyse::NoteCode::cupti_not_found)) +
                               "; a program that brings its own (PyTorch does) needs none";
@@ -140,7 +140,7 @@ void check_cupti(Checklist& checks, const std::string& lacking) {
   }
 }
 
-// Programs of the CUDA Toolkit, which are never required.
+// Checks the programs of the CUDA Toolkit, which are always optional.
 void check_tools(Checklist& checks) {
   const auto python3 = launch::find_command("python3");
   const auto check = [&](const char* name, const std::string& path, const char* lacking) {

@@ -104,7 +104,7 @@ void dump_operation(const session::Operation& o) {
   }
 }
 
-// First those of the full log, nearly in the order of issue, then the latest ones that it lacks.
+// Prints the operations of the full log, almost in the order of issue, then the latest operations that the log lacks.
 void dump_operations(const session::Process& process) {
   using session::LogReader;
   const ProcessRecord& r = process.record;

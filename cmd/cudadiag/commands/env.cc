@@ -22,7 +22,7 @@ struct EnvOptions {
   wire::RecordOptions record;
 };
 
-// For any POSIX shell: single quotes keep everything but themselves.
+// Quotes for any POSIX shell. Single quotes protect everything except single quotes.
 std::string quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -1,4 +1,4 @@
-// keep and rm: what happens to sessions later.
+// The subcommands keep and rm, which protect and remove sessions.
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstring>
@@ -46,7 +46,7 @@ std::optional<Error> remove_one(const fs::path& folder) {
                "look at them, then rm -r the folder"};
 }
 
-// All are found before the first is removed: numbers change with each.
+// Finds all sessions before it removes the first, because each removal changes the numbers.
 int carry_out(const Selection& selection, const std::function<std::optional<Error>(const fs::path&)>& deed) {
   std::optional<fs::path> root;
   if (selection.output) root = *selection.output;

@@ -33,8 +33,8 @@ namespace cudadiag::command {
 namespace {
 
 struct RanksOptions {
-  std::vector<std::string> sessions;  // or folders that hold some; empty: all in `output`
-  bool foreign = false;               // also show source lines of sessions that may be somebody else's
+  std::vector<std::string> sessions;  // sessions, or folders with sessions; empty for all in `output`
+  bool foreign = false;               // also show source lines of sessions that may belong to somebody else
   std::optional<std::string> output;
   report::Verbosity verbosity = report::Verbosity::normal;
   bool json = false;
@@ -53,7 +53,7 @@ std::vector<fs::path> each_once(const std::vector<fs::path>& folders) {
   return once;
 }
 
-// Sessions; those of a folder by name.
+// The folders of the named sessions; the sessions in a folder are sorted by name.
 base::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) {
   std::vector<std::string> wanted = options.sessions;
   if (wanted.empty() && options.output) wanted.push_back(*options.output);
@@ -83,7 +83,7 @@ base::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) {
   return each_once(found);
 }
 
-// Where the ranks part: by their groups, or by the order of their kernels if NCCL told of no groups.
+// Where the ranks diverge: by their groups, or by the order of their kernels if NCCL reported no groups.
 struct Parting {
   std::optional<diagnose::GroupsPart> groups;
   std::optional<diagnose::RanksPart> ranks;
@@ -101,7 +101,7 @@ base::Result<Parting> by_groups(JobSessions& job, bool hangs) {
   }
   const auto answer = analyse::group_answer(states, hangs);
   if (!answer) return Parting{};
-  // The sessions that are read below must open.
+  // The sessions that the code below reads must open.
   for (const analyse::GroupAnswer::Rank& rank : answer->ranks) {
     if (rank.has_come || rank.waits_in) continue;
     const auto opened = job.open(*owners[rank.state]);
@@ -122,11 +122,11 @@ base::Result<Parting> by_kernels(JobSessions& job, bool hangs) {
   std::vector<const session::Process*> processes;
   std::map<const session::Process*, OpenSession*> owners;
   for (JobSession& part : job.all()) {
-    // Also those without collectives: one may be the rank that has not come.
+    // Includes sessions without collectives, because one of them may belong to the missing rank.
     const auto opened = job.open(part);
     if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
     for (const session::Process& process : part.open->session.processes) {
-      // Only their ranks show that several sessions belong to one job.
+      // Only the ranks show that several sessions belong to one job.
       if (!process.rank && job.all().size() > 1) continue;
       processes.push_back(&process);
       owners[&process] = part.open.get();
@@ -145,7 +145,7 @@ std::string name_of(const diagnose::Finding& finding) {
   return finding.host.empty() ? who : fmt::format("{}, host {}", who, base::printable(finding.host));
 }
 
-// Sessions whose first failures are alike, by time.
+// Sessions with similar first failures, in order of time.
 struct Alike {
   JobSession* first = nullptr;
   std::vector<diagnose::RankName> ranks;
@@ -173,7 +173,7 @@ std::vector<Alike> alike(JobSessions& job) {
   return groups;
 }
 
-// The first failures of the other sessions, alike ones in one line.
+// The first failures of the other sessions, with similar ones in one line.
 base::Result<std::string> others(JobSessions& job, const std::vector<Alike>& groups) {
   constexpr std::size_t kNamed = 8;
   std::string text;
@@ -197,7 +197,7 @@ base::Result<std::string> others(JobSessions& job, const std::vector<Alike>& gro
   return text + (groups.size() > kNamed + 1 ? fmt::format("also: {} more\n", groups.size() - kNamed - 1) : "");
 }
 
-// The answer for the job: a sentence, then what each rank does.
+// The answer for the job: a sentence, then what each rank is doing.
 std::string answer_text(const Parting& parting, const std::string& directory) {
   if (!parting.groups && !parting.ranks) return "";
   std::vector<std::string> lines;
@@ -230,7 +230,7 @@ std::string why_foreign(const JobSessions& job) {
   return "";
 }
 
-// The first failure of all is printed as a report.
+// Prints the first failure of the job as a report.
 base::Result<std::string> first_report(JobSessions& job, const std::vector<Alike>& groups, Parting parting,
                                        const RanksOptions& options, const std::string& foreign) {
   JobSession& first = groups.empty() ? job.all().front() : *groups.front().first;
@@ -239,7 +239,7 @@ base::Result<std::string> first_report(JobSessions& job, const std::vector<Alike
   OpenSession& open = *std::get<OpenSession*>(opened);
   const std::string answer = parting.groups ? answer_text(parting, first.working_directory) : "";
   const std::string sentence = parting.groups ? diagnose::group_sentence(*parting.groups, first.working_directory) : "";
-  // The page need not say it again.
+  // The page need not repeat this answer.
   const bool says_it = parting.groups && !options.json;
   open.state.set_job(std::move(parting.ranks), std::move(parting.groups));
   diagnose::Diagnosis report = open.state.diagnosis();
@@ -274,7 +274,7 @@ int carry_out(const RanksOptions& options) {
   const FirstFailure* first = groups.empty() ? nullptr : &*groups.front().first->failure;
   const std::string directory =
       groups.empty() ? job.all().front().working_directory : groups.front().first->working_directory;
-  // A rank's own failure is unrelated to where the other ranks wait for it.
+  // If a rank failed on its own, the place where other ranks wait for it is irrelevant.
   Parting parting;
   if (first == nullptr || first->hangs) {
     auto found = job.knows_groups()                         ? by_groups(job, first != nullptr)

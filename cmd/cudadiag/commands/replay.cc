@@ -1,4 +1,4 @@
-// replay: makes a saved launch again, in child processes.
+// The subcommand replay, which repeats a saved launch in child processes.
 #include <fmt/core.h>
 #include <stdlib.h>
 #include <sys/personality.h>
@@ -49,17 +49,17 @@ struct ReplayOptions {
   unsigned times = 1;
   unsigned device = 0;
   double time_limit = 60;
-  std::string tool;  // of compute-sanitizer; empty: none
+  std::string tool;  // a tool of compute-sanitizer; empty for none
   bool minimise = false;
-  std::string minimal;  // folder to write
+  std::string minimal;  // the folder to write
   bool compare = false;
   std::optional<unsigned> compared_device;
   bool json = false, foreign = false;
 };
 
-constexpr unsigned kMostReplays = 2000;  // of a search
+constexpr unsigned kMostReplays = 2000;  // in one search
 
-// The launch of the latest pass that has one.
+// Returns the launch of the latest pass that has one.
 Result<fs::path> folder_of_session(const fs::path& session) {
   const auto opened = session::open_session(session);
   if (const auto* failure = std::get_if<Error>(&opened)) return *failure;
@@ -88,7 +88,7 @@ Result<replay::LaunchFolder> open_launch(const ReplayOptions& options) {
   return replay::LaunchFolder::open(fs::absolute(std::get<fs::path>(folder), error));
 }
 
-// Says what is about to run, before it does.
+// Prints what is about to run.
 std::optional<Error> announce(const replay::LaunchFolder& folder, const ReplayOptions& options) {
   const replay::SavedLaunch& launch = folder.launch();
   const std::string name = base::printable(launch.demangled.empty() ? launch.kernel : launch.demangled);
@@ -105,7 +105,7 @@ std::optional<Error> announce(const replay::LaunchFolder& folder, const ReplayOp
   return std::nullopt;
 }
 
-// The log of a tool without a parser here. Its records begin with "========= ".
+// The log of a tool that has no parser here. Its records begin with "========= ".
 std::vector<std::string> record_lines(const std::string& log) {
   constexpr std::size_t kMost = 24;
   std::vector<std::string> lines;
@@ -119,7 +119,7 @@ std::vector<std::string> record_lines(const std::string& log) {
 }
 
 std::optional<SanitizerTool> tool_of(const std::string& given) {
-  if (given == "true") return SanitizerTool::memcheck;  // the library's word for a flag without a value
+  if (given == "true") return SanitizerTool::memcheck;  // CLI11 returns "true" for a flag without a value
   for (const auto tool :
        {SanitizerTool::memcheck, SanitizerTool::racecheck, SanitizerTool::initcheck, SanitizerTool::synccheck}) {
     if (given == word(tool)) return tool;
@@ -145,7 +145,7 @@ class Replaying {
   }
 
   const ReplayResult& result() const { return result_; }
-  // Whether the failure was seen again.
+  // Whether the failure occurred again.
   bool reproduced() const {
     if (result_.sanitized)
       return result_.sanitized->log.errors.value_or(0) > 0 || !result_.sanitized->log.accesses.empty();
@@ -187,7 +187,7 @@ class Replaying {
     return replay::copy_folder(folder_, std::move(smaller), options_.minimal);
   }
 
-  // The first replay against all others.
+  // Compares the first replay with all others.
   std::optional<Error> compare() {
     std::error_code error;
     std::string pattern = (fs::temp_directory_path(error) / "cudadiag-outputs-XXXXXX").string();
@@ -251,7 +251,7 @@ int carry_out(const ReplayOptions& options) {
   return replaying.reproduced() ? 0 : 1;
 }
 
-// ---- the child
+// ---- the child process
 
 struct ChildOptions {
   std::string folder, answer, outputs, dump;
@@ -260,7 +260,7 @@ struct ChildOptions {
   std::vector<std::uint32_t> without;
 };
 
-// The addresses of libraries are chosen when a program starts.
+// The addresses of libraries are chosen when a program starts, so this restarts the program.
 void start_without_randomised_addresses() {
   const int now = ::personality(0xffffffff);
   if (now < 0 || (now & ADDR_NO_RANDOMIZE) != 0 ||
@@ -279,7 +279,7 @@ void start_without_randomised_addresses() {
 
 int play_in_this_process(const ChildOptions& options) {
   if (options.fixed) start_without_randomised_addresses();
-  // The launch is to be alone, and nobody's business.
+  // The launch must run alone, without a tool or recorder.
   ::unsetenv("CUDA_INJECTION64_PATH");
   const auto folder = replay::LaunchFolder::open(options.folder);
   if (const auto* failure = std::get_if<Error>(&folder)) return say(*failure), kOwnFailure;
@@ -301,7 +301,7 @@ void add_child(CLI::App& app, int& status) {
   child->callback([options, &status] { status = play_in_this_process(*options); });
 }
 
-// The tool comes after "=": the next word is the launch.
+// The tool must follow "=", because the next word names the launch.
 void add_sanitize(CLI::App* command, ReplayOptions& replay) {
   command
       ->add_flag("--sanitize", replay.tool,

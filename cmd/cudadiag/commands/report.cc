@@ -28,15 +28,15 @@ struct ReportOptions {
   std::string session;
   std::vector<session::CodeRule> code_rules;
   std::optional<std::string> output;
-  report::Verbosity verbosity = report::Verbosity::normal;  // of text
+  report::Verbosity verbosity = report::Verbosity::normal;  // for text
   Format format = Format::text;
-  std::optional<std::string> bundle;  // a file to pack the report into; empty: one named after the session
-  bool bundle_inputs = false;         // the failing call with its tensors too
-  PageRequest page;                   // of Format::html
-  bool foreign = false;               // also show source lines of a session that may be somebody else's
+  std::optional<std::string> bundle;  // the file to pack the report into; empty for a name based on the session
+  bool bundle_inputs = false;         // include the failing call with its tensors
+  PageRequest page;                   // for Format::html
+  bool foreign = false;               // also show source lines of a session that may belong to somebody else
 };
 
-// The word after --bundle is a file, although other commands take a session there.
+// The word after --bundle is a file, but users may give a session there, as for other commands.
 bool names_session(const std::filesystem::path& file) {
   const std::filesystem::path folder = file.has_filename() ? file : file.parent_path();
   const std::string name = folder.filename().string();
@@ -51,7 +51,7 @@ std::string written(const diagnose::Diagnosis& report, const ReportOptions& opti
       return report::write_json(report);
     case Format::sarif:
       return report::write_sarif(report, CUDADIAG_VERSION);
-    case Format::html:  // write_page()
+    case Format::html:  // handled by write_page()
     case Format::text:
       break;
   }

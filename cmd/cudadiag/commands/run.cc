@@ -13,7 +13,7 @@
 namespace cudadiag::command {
 namespace {
 
-// Options of `run` that ask for what another one rules out; empty: there are none.
+// Names options of `run` that contradict each other; empty if there are none.
 std::string contradiction(const CLI::App& run, const RunOptions& options) {
   constexpr std::pair<const char*, bool> kOptions[] = {{"--sanitize", false},
                                                        {"--save-launch", false},
@@ -22,7 +22,7 @@ std::string contradiction(const CLI::App& run, const RunOptions& options) {
                                                        {"--keep-core", true}};
   for (const auto& [option, of_dump] : kOptions) {
     if (run.count(option) == 0) continue;
-    // The dump of a hang comes of a rerun that was asked for.
+    // The dump of a hang comes from a rerun that the user requested.
     if (of_dump && options.rerun.hang_dump) continue;
     const std::string both = "; leave one of them out";
     if (options.rerun_mode == RerunMode::never) {
@@ -35,7 +35,7 @@ std::string contradiction(const CLI::App& run, const RunOptions& options) {
   return "";
 }
 
-// The events to watch for in a program, and the reaction to each.
+// Adds the options for events to watch for in a program, and for the reaction to each.
 void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
   add_texts(command, "--watch", "FILE:LINE", "keep the latest indices and small numbers of this Python line")
       ->check(a_line())
@@ -64,11 +64,11 @@ void group_options(CLI::App* command) {
 }
 
 int carry_out(CLI::App* command, RunOptions& options) {
-  // The answer is to come of this one run.
+  // The answer must come from this single run.
   if (options.recording.record.once && command->count("--rerun") == 0) options.rerun_mode = RerunMode::never;
   if (const std::string wrong = contradiction(*command, options); !wrong.empty()) return say(wrong), kOwnFailure;
   options.recording.code_rules = code_rules(*command);
-  // Between two markers nothing is seen to move.
+  // cudadiag cannot observe progress between two markers.
   if ((options.hang_after || options.hang_report) && command->count("--markers") == 0) {
     options.recording.record.markers = wire::Markers::dense;
   }

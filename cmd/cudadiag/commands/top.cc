@@ -25,7 +25,7 @@ namespace {
 struct TopOptions {
   std::string session;
   std::optional<std::string> output;
-  std::optional<unsigned> count;  // looks
+  std::optional<unsigned> count;  // the number of displays
 };
 
 constexpr long kBetweenLooks = 1;  // seconds
@@ -34,12 +34,12 @@ volatile sig_atomic_t ended_by = 0;
 
 extern "C" void on_end(int signal) { ended_by = signal; }
 
-// The screen while displays replace each other, from the first one on; restored when this object is destroyed.
+// The screen while displays replace each other, from the first one on. The destructor restores it.
 class Screen {
  public:
   Screen() : terminal_(can_be_driven(STDOUT_FILENO)) {
     struct sigaction action {};
-    action.sa_handler = on_end;  // without SA_RESTART: what waits returns
+    action.sa_handler = on_end;  // without SA_RESTART, so that a blocked call returns
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
   }
   ~Screen() {
@@ -50,7 +50,7 @@ class Screen {
   Screen& operator=(const Screen&) = delete;
 
   bool is_terminal() const { return terminal_; }
-  // A pipe's lines are not broken.
+  // Lines in a pipe are not wrapped.
   void measure(std::size_t& rows, std::size_t& columns) const {
     winsize size{};
     const bool known =

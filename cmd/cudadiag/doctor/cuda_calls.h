@@ -1,4 +1,4 @@
-// The few driver calls that doctor's children make, opened at run time.
+// The few driver functions that doctor's child processes call, opened at run time.
 #pragma once
 
 #include <dlfcn.h>
@@ -10,7 +10,7 @@ class CudaCalls {
   CudaCalls() : library_(::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) {}
   bool loaded() const { return library_ != nullptr; }
 
-  // cuda.get<decltype(cuInit)>("cuInit"); null where the driver has none.
+  // Usage: cuda.get<decltype(cuInit)>("cuInit"). Returns null if the driver lacks the function.
   template <typename Function>
   Function* get(const char* name) const {
     return reinterpret_cast<Function*>(::dlsym(library_, name));

@@ -1,5 +1,5 @@
-// Facts that only a try on the GPU can find out: children of this program ask the driver, and run a kernel that fails.
-// CUDA is never initialised in this process: a driver that hangs or crashes must not take us along.
+// Facts that only a test on the GPU can show. Child processes query the driver, and run a kernel that fails. This
+// process never initialises CUDA, because a driver that hangs or crashes must not affect it.
 #pragma once
 
 #include <string>
@@ -18,26 +18,26 @@ struct DriverReport {
 
 DriverReport ask_driver();
 
-// The libcupti that the recorder takes in a process that has loaded none itself.
+// The libcupti that the recorder uses in a process that has not loaded one.
 struct CuptiReport {
   std::string path, version;
-  std::string problem;                                // empty if one was taken
-  analyse::NoteCode note = analyse::NoteCode::other;  // the recorder's code of that
+  std::string problem;                                // empty if one was found
+  analyse::NoteCode note = analyse::NoteCode::other;  // the recorder's code for the problem
 };
 
 CuptiReport ask_recorder();
 
 struct Proof {
-  // not_known: something else is the problem, and has been named.
+  // not_known: another problem prevents the test and has already been reported.
   enum class Outcome { works, problem, not_known };
-  std::string what, found, fix;  // a fix where it is a problem
+  std::string what, found, fix;  // `fix` is set if there is a problem
   Outcome outcome = fix.empty() ? Outcome::works : Outcome::problem;
 };
 
-// Runs the planted fault under `cudadiag run` and, without the recorder, with GPU core dumps on.
+// Runs the planted fault under `cudadiag run` and, without the recorder, with GPU core dumps enabled.
 std::vector<Proof> prove_with_planted_fault();
 
-// The hidden children: "driver" prints what ask_driver() reads, "fault" runs the planted fault.
+// The hidden child commands: "driver" prints what ask_driver() reads, "fault" runs the planted fault.
 int doctor_child(const std::string& mode);
 
 }  // namespace cudadiag::command

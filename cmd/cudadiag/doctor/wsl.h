@@ -1,4 +1,4 @@
-// Windows Subsystem for Linux, version 2: a Linux whose NVIDIA driver is that of Windows.
+// Windows Subsystem for Linux, version 2: a Linux that uses the NVIDIA driver of Windows.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 
 namespace cudadiag::command {
 
-// The release of WSL2's kernel; nothing: this is another kernel.
+// The release of WSL2's kernel; nullopt if this is another kernel.
 std::optional<std::string> wsl_kernel();
 
 }  // namespace cudadiag::command

@@ -1,4 +1,4 @@
-// --user-code PATH and --not-user-code PATH: what the user says of whose code lies where.
+// --user-code PATH and --not-user-code PATH: the user's rules about which code is the user's.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,10 @@ namespace cudadiag::command {
 
 void add_code_rules(CLI::App* command);
 
-// As they were typed, one after the other; a path that is a symbolic link counts by both names.
+// The rules in the order in which they were typed. A path that is a symbolic link counts under both names.
 std::vector<session::CodeRule> code_rules(const CLI::App& command);
 
-// A path that is neither here nor in the session, which may be of another machine. `session` is null before a run.
+// An error if a path exists neither here nor in the session, which may be from another machine. `session` may be null.
 std::optional<base::Error> unknown_path(const std::vector<session::CodeRule>& rules, const session::Session* session);
 
 }  // namespace cudadiag::command

@@ -24,7 +24,7 @@ class HelpFormat : public CLI::Formatter {
     return usage + (app->get_subcommands({}).empty() ? "\n" : " COMMAND ...\n");
   }
 
-  // The library puts one empty line before a group and another between two of them.
+  // CLI11 puts one empty line before a group and another between two groups.
   std::string make_group(std::string name, bool positional, std::vector<const CLI::Option*> options) const override {
     const bool first = positional || name == kMainGroup;
     const std::string text = Formatter::make_group(std::move(name), positional, std::move(options));
@@ -55,7 +55,7 @@ class HelpFormat : public CLI::Formatter {
   }
 };
 
-// The library takes this for the value of "--json -- true" and "--json= -- true".
+// CLI11 takes this as the value in "--json -- true" and "--json= -- true".
 bool is_none(const std::string& given) { return given == "--"; }
 
 CLI::Validator some_text(const std::string& type) {
@@ -73,7 +73,7 @@ CLI::Option* add_any_text(CLI::App* command, const std::string& name, Text& text
 }
 
 // "--json: 1 required FILE missing", "--output: At Most 1 required but received 2" and "races was given a disallowed
-// flag override" are CLI11's words.
+// flag override" are messages of CLI11.
 std::string in_plain_words(std::string text, const std::vector<CLI::App*>& selected) {
   if (const std::size_t at = text.find(": At Most 1 required but received "); at != std::string::npos) {
     return text.substr(0, at) + " can be given only once";
@@ -85,17 +85,17 @@ std::string in_plain_words(std::string text, const std::vector<CLI::App*>& selec
   const std::size_t at = text.find(before);
   if (at == std::string::npos || !text.ends_with(after)) return text;
   CLI::Option* option = selected.empty() ? nullptr : selected.front()->get_option_no_throw(text.substr(0, at));
-  // The first validator takes the mark off.
+  // The first validator removes the mark, so the second one describes the value.
   const std::string wanted = option == nullptr ? "" : option->get_validator(1)->get_name();
   text.resize(text.size() - after.size());
   return text.replace(at, before.size(), " wants ") + (wanted.empty() ? "" : ", " + wanted);
 }
 
-// CLI11 takes a word or value like [a,b] for a list and splits it: this mark is put in front of it for CLI11, and taken
-// away afterwards.
+// CLI11 would split a word or value like [a,b], because it looks like a list. This mark before the value prevents this,
+// and is removed afterwards.
 constexpr char kMark = '\x1f';
 
-// Where the value begins in "--name=value", "-nvalue" and "value".
+// The position of the value in "--name=value", "-nvalue" and "value".
 std::size_t value_of(std::string_view word) {
   if (!word.starts_with('-')) return 0;
   if (!word.starts_with("--")) return std::min<std::size_t>(2, word.size());
@@ -109,7 +109,7 @@ std::string lower(std::string_view text) {
   return small;
 }
 
-// How many letters must be put in, left out, replaced or exchanged with their neighbour to make one word of the other.
+// How many letters must be inserted, removed, replaced or swapped with their neighbour to turn one word into the other.
 std::size_t edits(const std::string& a, const std::string& b) {
   std::vector<std::size_t> before, row(b.size() + 1), last;
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -158,11 +158,11 @@ void parse(CLI::App& app, std::vector<std::string> words) {
   for (CLI::App* command : app.get_subcommands({})) {
     for (CLI::Option* option : command->get_options()) {
       if (option->get_items_expected_max() > 0) option->transform(unmarked);
-      // A flag that has a type takes a value after "=", and has a default.
+      // A flag with a type takes a value after "=", and has a default.
       if (option->get_items_expected_max() == 0 && option->get_type_name().empty()) option->disable_flag_override();
     }
   }
-  // The library wants them in reverse.
+  // CLI11 takes the words in reverse order.
   std::transform(words.begin(), words.end(), words.begin(), marked);
   std::reverse(words.begin(), words.end());
   app.parse(std::move(words));
@@ -237,7 +237,7 @@ CLI::Validator a_line() {
             const std::string line = colon == std::string::npos ? "" : given.substr(colon + 1);
             const bool number = !line.empty() && line.find_first_not_of("0123456789") == std::string::npos &&
                                 line.find_first_not_of('0') != std::string::npos;
-            // Both separate fields where lines are handed on.
+            // Tabs and newlines separate fields in the text that is passed to the hook.
             const bool plain = given.find_first_of("\t\n") == std::string::npos;
             return colon != 0 && number && plain ? "" : given + " is not FILE:LINE, for example train.py:41";
           },

@@ -1,4 +1,4 @@
-// Options as all subcommands have them: what they accept, how --help shows them, and how a refusal reads.
+// Features that the options of all subcommands share: what they accept, how --help shows them, and how errors read.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,49 +11,49 @@
 
 namespace cudadiag::command {
 
-// Parses the command line; callbacks of `app` run inside. Throws what CLI11 throws.
+// Parses the command line and runs the callbacks of `app`. Throws the exceptions of CLI11.
 void parse(CLI::App& app, std::vector<std::string> words);
 
 // The error in the command line, for say().
 std::string complaint(const CLI::App& app, const CLI::ParseError& error);
 
-// The word that was probably meant, if one differs by few letters or by case alone; else empty.
+// The word that the user probably meant, if one differs only in case or in a few letters; otherwise empty.
 std::string closest(std::string_view given, const std::vector<std::string>& words);
-// "; did you mean report?", or empty.
+// Returns "; did you mean report?", or an empty string.
 std::string did_you_mean(std::string_view given, const std::vector<std::string>& words);
 
-// Help that shows only the name of a type, and defaults in words. Subcommands that are added later get it too.
+// Makes the help show only the name of a type, and describe defaults. Applies to subcommands that are added later too.
 void set_help_format(CLI::App& app);
 
-// The heading that --help itself is under, the first of each help.
+// The first heading of each help, which contains --help itself.
 inline constexpr const char* kMainGroup = "Options";
 
 // Puts these options of `command` under one heading of its help, in the order in which they were added.
 void group(CLI::App* command, const std::string& heading, const std::vector<std::string>& options);
 
-// Refuses empty text: it comes from a variable of a script that was never set.
+// Refuses empty text, which comes from an unset variable in a script.
 CLI::Option* add_text(CLI::App* command, const std::string& name, std::string& text, const std::string& type,
                       const std::string& description);
 CLI::Option* add_text(CLI::App* command, const std::string& name, std::optional<std::string>& text,
                       const std::string& type, const std::string& description);
 
-// Once or more, one text each time.
+// An option that can be given several times, with one text each time.
 CLI::Option* add_texts(CLI::App* command, const std::string& name, const std::string& type,
                        const std::string& description);
 
-// FILE:LINE.
+// Accepts FILE:LINE.
 CLI::Validator a_line();
-// A file that can be written, or made; "-" is none.
+// Accepts a file that can be written or created, but not "-".
 CLI::Validator a_writable_file();
 CLI::Validator an_existing_folder();
 
-// Any value. `wanted` says in messages what it may be.
+// Accepts any value. `wanted` describes the value in messages.
 CLI::Validator a_value(const std::string& wanted);
 
 template <typename Value>
 using Words = std::vector<std::pair<std::string, Value>>;
 
-// One of these words; the present `value` is the default.
+// Accepts one of these words. The current `value` is the default.
 template <typename Value, typename Target>
 CLI::Option* add_word(CLI::App* command, const std::string& name, Target& value, const Words<Value>& words,
                       const std::string& description) {
@@ -77,14 +77,14 @@ CLI::Option* add_word(CLI::App* command, const std::string& name, Target& value,
   return option->type_name(alternatives)->check(a_value("one of " + listed).name(""));
 }
 
-// The numbers that an option takes, and how help and errors write them: "number from 1 to 1000".
+// The numbers that an option accepts, and how help and errors describe them: "number from 1 to 1000".
 template <typename Value>
 struct NumberRange {
   Value least, most;
   std::string text;
 };
 
-// A decimal number: no hexadecimal, no sign, no infinity, nothing that is not a number.
+// Accepts a decimal number without a sign. Refuses hexadecimal numbers, infinity and NaN.
 template <typename Value, typename Target>
 CLI::Option* add_number(CLI::App* command, const std::string& name, Target& value, const NumberRange<Value>& range,
                         const std::string& type, const std::string& description) {
@@ -94,7 +94,7 @@ CLI::Option* add_number(CLI::App* command, const std::string& name, Target& valu
         Value number{};
         const char* end = given.data() + given.size();
         const auto [rest, error] = std::from_chars(given.data(), end, number);
-        const bool inside = number >= range.least && number <= range.most;  // false for what is not a number
+        const bool inside = number >= range.least && number <= range.most;  // false for NaN
         if (error != std::errc() || rest != end || !inside) {
           throw CLI::ValidationError(name.substr(name.find("--")), "expected a " + range.text + ", got " + given);
         }

@@ -11,11 +11,11 @@ namespace {
 enum class Value { none, any, file, folder, session, command, word };
 
 struct Choice {
-  std::vector<std::string> names;  // "-q", "--quiet"; none for a positional
+  std::vector<std::string> names;  // "-q", "--quiet"; empty for a positional argument
   std::string description;
   std::string type;
   Value value = Value::none;
-  std::vector<std::string> words;  // of Value::word
+  std::vector<std::string> words;  // for Value::word
   bool repeats = false;
 };
 
@@ -49,7 +49,7 @@ std::string replaced(std::string text, char letter, std::string_view by) {
   return text;
 }
 
-// In single quotes, for all three shells.
+// Quotes for all three shells.
 std::string in_quotes(const std::string& text) { return "'" + replaced(text, '\'', "'\\''") + "'"; }
 
 Value value_of(const CLI::Option& option, const std::string& type) {
@@ -86,7 +86,7 @@ std::vector<Command> commands_of(const CLI::App& app) {
   return commands;
 }
 
-// "report -o" or "report --output", the left side of a case in the shell.
+// Formats "report -o" or "report --output", the left side of a case in the shell.
 std::string pattern(const Command& command, const Choice& option) {
   std::vector<std::string> words;
   for (const std::string& name : option.names) words.push_back(in_quotes(command.name + " " + name));
@@ -183,7 +183,7 @@ std::string bash_script(const std::vector<Command>& commands) {
          rest + "  esac\n}\ncomplete -F _cudadiag cudadiag\n";
 }
 
-// Colons, brackets and backslashes separate the parts of a specification of _arguments.
+// Colons, brackets and backslashes separate the parts of an _arguments specification.
 std::string zsh_text(std::string text) {
   text = replaced(std::move(text), '\\', "\\\\");
   for (const char letter : {'[', ']', ':'}) text = replaced(std::move(text), letter, std::string("\\") + letter);

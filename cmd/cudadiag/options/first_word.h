@@ -7,10 +7,10 @@
 
 namespace cudadiag::command {
 
-// Describes the error; empty if there is none. The library would only say that a command is required.
+// Describes the error; empty if there is none. CLI11 would only say that a command is required.
 std::string wrong_first_word(const CLI::App& app, const std::vector<std::string>& words);
 
-// "help run" is "run --help".
+// Converts "help run" to "run --help".
 std::vector<std::string> with_help_at_the_end(std::vector<std::string> words);
 
 }  // namespace cudadiag::command

@@ -114,7 +114,7 @@ void add_json_file(CLI::App* command, std::string& file) {
 
 void add_command(CLI::App* command, std::vector<std::string>& words) {
   command->add_option("COMMAND", words, "the command and its arguments")->required();
-  // From the first word of the command on, everything is the command's own.
+  // From the first word of the command on, everything belongs to the command.
   command->positionals_at_end();
 }
 

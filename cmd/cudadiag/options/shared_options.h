@@ -1,4 +1,4 @@
-// Options that several subcommands have. Every target of an option outlives the parsing.
+// Options that several subcommands have. Every target of an option must outlive the parsing.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,11 +13,11 @@
 namespace cudadiag::command {
 
 void add_output(CLI::App* command, std::optional<std::string>& output);
-// For commands that only read: a folder that does not exist is a typing error.
+// For commands that only read: a folder that does not exist is probably a typing error.
 void add_input(CLI::App* command, std::string& session, std::optional<std::string>& output);
 // Names the manual page at the end of the help, after an example if there is one.
 void name_page(CLI::App* command, const std::string& example = "");
-// -q and -v; returns the first.
+// Adds -q and -v, and returns -q.
 CLI::Option* add_verbosity(CLI::App* command, report::Verbosity& verbosity);
 void add_recording(CLI::App* command, wire::RecordOptions& record);
 void add_reruns(CLI::App* command, supervise::RerunOptions& rerun);
@@ -26,7 +26,7 @@ void add_rerun_mode(CLI::App* command, RerunMode& mode, const char* what);
 CLI::Option* add_stop_on_race(CLI::App* command, bool& stop);
 void add_error_exit_status(CLI::App* command, std::optional<int>& status);
 void add_json_file(CLI::App* command, std::string& file);
-// The command that is run, after the subcommand's own options.
+// The command to run, after the subcommand's own options.
 void add_command(CLI::App* command, std::vector<std::string>& words);
 void add_foreign(CLI::App* command, bool& foreign, const char* help);
 

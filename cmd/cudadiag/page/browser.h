@@ -8,7 +8,7 @@
 
 namespace cudadiag::command {
 
-// Starts $BROWSER, else the desktop's or Windows' own program, and does not wait for it. Nothing: one was started.
+// Starts $BROWSER, or else the opener of the desktop or of Windows, without waiting for it. Returns nullopt on success.
 std::optional<base::Error> open_in_browser(const std::string& file);
 
 }  // namespace cudadiag::command

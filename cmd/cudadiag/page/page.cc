@@ -19,7 +19,7 @@
 namespace cudadiag::command {
 namespace {
 
-// Others may not read it before its owner hands it on: it quotes source.
+// Other users must not read the page before its owner shares it, because it quotes source code.
 constexpr mode_t kMode = 0600;
 
 std::string page_of(const session::Session& session, const PageRequest& request) {

@@ -1,4 +1,4 @@
-// `cudadiag report --html`: the page as a file, or on standard output.
+// `cudadiag report --html`: writes the page to a file or to standard output.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 namespace cudadiag::command {
 
 struct PageRequest {
-  std::string file;         // "-": standard output; empty: that, or at a terminal a file named after the session
-  bool open = false;        // show it in a browser; then it is always a file
-  bool keep_names = false;  // home folders, user and host names stay in it
-  bool foreign = false;     // also show source lines of a session that may be somebody else's
+  std::string file;         // "-" for standard output; empty to choose: that, or a file if it is a terminal
+  bool open = false;        // show it in a browser, which needs a file
+  bool keep_names = false;  // keep home folders, user names and host names
+  bool foreign = false;     // also show source lines of a session that may belong to somebody else
 };
 
-// The exit status.
+// Returns the exit status.
 int write_page(const session::Session& session, const PageRequest& request);
 
 }  // namespace cudadiag::command

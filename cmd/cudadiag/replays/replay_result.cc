@@ -34,7 +34,7 @@ std::string instruction_words(const replay::Instruction& at) {
                      line.empty() ? "" : " (" + line + ")");
 }
 
-// "memory block 3, 4,096 bytes (parameter 1)"
+// Formats "memory block 3, 4,096 bytes (parameter 1)".
 std::string block_words(const SavedLaunch& launch, std::size_t index) {
   const Block& block = launch.blocks[index];
   if (!block.variable.empty()) return "variable " + base::printable(block.variable);
@@ -105,7 +105,7 @@ class Text {
     for (const std::string& line : found.lines) add("", base::printable(line));
   }
 
-  // Its allocations are ours: which of the launch's blocks each is, tells the size and the address.
+  // Its allocations are ours. Their sizes and addresses show which blocks of the launch they are.
   void access(const evidence::InvalidAccess& access) {
     std::string line = base::printable(evidence::sentence(access));
     if (access.nearest) {

@@ -1,4 +1,4 @@
-// The result of `cudadiag replay`, and how it is printed.
+// The result of `cudadiag replay`, and its output.
 #pragma once
 
 #include <optional>
@@ -18,11 +18,11 @@ namespace cudadiag::command {
 struct Sanitized {
   supervise::SanitizerTool tool = supervise::SanitizerTool::memcheck;
   evidence::SanitizerLog log;
-  std::vector<std::string> lines;  // of the tool itself, where its log is not one of memcheck
+  std::vector<std::string> lines;  // output of the tool, if it is not memcheck
 };
 
 struct Compared {
-  int device = 0;  // of the replay that is compared with the first one
+  int device = 0;  // the device of the replay that is compared with the first one
   std::string obstacle;
   std::optional<replay::Comparison> comparison;
 };
@@ -36,7 +36,7 @@ struct ReplayResult {
 };
 
 std::string replay_text(const replay::SavedLaunch& launch, const ReplayResult& result);
-// The schema cudadiag.replay/1: man cudadiag-replay.
+// The schema is cudadiag.replay/1; cudadiag-replay(1) describes it.
 std::string replay_json(const replay::LaunchFolder& folder, const ReplayResult& result);
 
 }  // namespace cudadiag::command

@@ -42,8 +42,8 @@ std::string store_report(const diagnose::Diagnosis& report) {
   return "";
 }
 
-// Runs in a process of its own. Starts the command, kills it after its time, and removes the report. It may call only
-// functions that are safe in a signal handler.
+// Runs in a separate process. Starts the command, kills it after its time limit, and removes the report. It may call
+// only functions that are safe in a signal handler.
 [[noreturn]] void run_command(const char* command, const char* report) {
   ::setpgid(0, 0);
   const pid_t shell = ::fork();

@@ -1,5 +1,5 @@
-// Tells others of a failure than the person at the terminal: a command of the user, the termination log of a container,
-// and the agent of a torchrun job.
+// Reports a failure to others than the person at the terminal: to a command of the user, to the termination log of a
+// container, and to the agent of a torchrun job.
 #pragma once
 
 #include <string>
@@ -9,22 +9,22 @@
 namespace cudadiag::command {
 
 struct FailureSinkOptions {
-  std::string command;          // for a shell; empty: none
-  std::string termination_log;  // a file; empty: none
+  std::string command;          // for a shell; empty for none
+  std::string termination_log;  // a file; empty for none
 };
 
-// How long the user's command may take.
+// The time limit for the user's command.
 inline constexpr unsigned kOnFailureSeconds = 60;
 
 class FailureSinks {
  public:
-  // `options` outlives this.
+  // `options` must outlive this object.
   explicit FailureSinks(const FailureSinkOptions& options) : options_(options) {}
 
   // Acts on the first report that has a finding, and ignores later ones. Starts the user's command without waiting for
-  // it. CUDADIAG_REPORT names the file with the report.
+  // it. CUDADIAG_REPORT is the path of the report.
   void tell(const diagnose::Diagnosis& report);
-  // Call this if the program ended badly. Writes the file that TORCHELASTIC_ERROR_FILE names, unless the program wrote it.
+  // Call this if the program ended badly. Writes the file in TORCHELASTIC_ERROR_FILE, unless the program wrote it.
   static void write_torchrun_error(const diagnose::Diagnosis& report);
 
  private:

@@ -25,7 +25,7 @@
 namespace cudadiag::command {
 namespace {
 
-// A session as a command names it: not at all if the command takes it by itself, as the latest one.
+// The session's name for a command line; empty if the command would choose this session anyway, as the latest one.
 std::string session_to_name(const session::Session& session, const RunOptions& options) {
   if (!options.recording.output) {
     const auto latest = session::find_session(session::roots(std::nullopt), "");
@@ -78,7 +78,7 @@ class Offer {
            supervise::wants_races(session_);
   }
 
-  // A diagnosis takes time for symbols. Between reruns it is made only to announce a proof.
+  // A diagnosis takes time, because it needs symbols. Between reruns, it is made only to announce a proof.
   void print_proof(const analyse::Analysis& analysis, report::RerunText& text) {
     const bool proven = std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const auto& failure) {
       return analyse::is_asynchronous(failure.kind) && failure.grade == analyse::Grade::proven;
@@ -125,7 +125,7 @@ class Offer {
     return true;
   }
 
-  // False. Says why, and the command that does it.
+  // Prints the reason, and the command that makes the rerun. Returns false.
   bool decline(const std::string& why) const {
     if (!report_.findings()) return false;
     const std::string command =

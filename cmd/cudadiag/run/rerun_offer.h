@@ -1,5 +1,5 @@
-// The reruns after a run: whether they are made, by the policy or by the answer of the person at the terminal, and the
-// messages before, between and after them.
+// The reruns after a run. The policy or the person at the terminal decides whether they are made. Prints the messages
+// before, between and after them.
 #pragma once
 
 #include "launch/input.h"
@@ -10,7 +10,7 @@
 
 namespace cudadiag::command {
 
-// After the recording is finished and reported, by `report`.
+// Call this after the recording is finished, and `report` has reported it.
 void offer_reruns(supervise::Recording& recording, RunReport& report, const RunOptions& options,
                   const launch::Input& input, launch::SignalRelay& relay);
 

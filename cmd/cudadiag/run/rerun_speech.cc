@@ -18,7 +18,7 @@ using Outcome = analyse::Rerun::Outcome;
 
 bool is_for_hang(const RerunSpec& spec) { return spec.dump_after.has_value(); }
 
-// For the progress shown.
+// The word for the progress display.
 const char* doing(PassKind kind) {
   switch (kind) {
     case PassKind::device:
@@ -40,7 +40,7 @@ const char* doing(PassKind kind) {
   }
 }
 
-// "waits for call 3 of train.py:41"
+// For example "waits for call 3 of train.py:41".
 std::string purpose(const RerunSpec& spec) {
   switch (spec.kind) {
     case PassKind::device:
@@ -135,7 +135,7 @@ std::string sentence(supervise::NoCrossCheck obstacle) {
 
 void RerunSpeech::begins(const RerunSpec& spec, std::size_t number) {
   if (prints_passes_) say(fmt::format("rerun {}: {}", number, purpose(spec)));
-  // The user asked for it, so the wait and a failure to come are always reported.
+  // The user asked for this rerun, so its wait and any failure are always reported.
   if (is_for_hang(spec)) {
     say(fmt::format("running the command again for a GPU core dump of its kernels: {} at most (--time-limit)",
                     diagnose::duration(spec.time_limit)));

@@ -18,7 +18,7 @@ std::string sentence(supervise::NoCrossCheck obstacle);
 
 class RerunSpeech : public supervise::RerunListener {
  public:
-  // `prints_passes`: a line before and after each rerun. `after_each` is called with the state of that moment.
+  // If `prints_passes`, prints a line before and after each rerun. Calls `after_each` with the state at that moment.
   explicit RerunSpeech(bool prints_passes, std::function<void(const analyse::Analysis&)> after_each = {})
       : prints_passes_(prints_passes), after_each_(std::move(after_each)) {}
 

@@ -44,10 +44,10 @@ void RunReport::tell(const supervise::Stored& stored) const {
 
 void RunReport::tell(diagnose::Diagnosis report) {
   if (report.findings.empty() && findings_) return;
-  // Commands for a session that is not there would only be tried in vain.
+  // The report must not suggest commands for a session that does not exist.
   if (!recording_.is_whole()) report.session.clear();
   report::TextOptions options = text_options(options_.verbosity, STDERR_FILENO);
-  // The lines that are left are for the reruns.
+  // The remaining lines are for the reruns.
   if (options_.rerun_mode != RerunMode::never) {
     options.lines -= 3;
     options.suggest_rerun = false;
@@ -66,7 +66,7 @@ void RunReport::tell(diagnose::Diagnosis report) {
 
 void RunReport::report_freeze() {
   recording_.read();
-  // A process that still runs may handle its failed calls later: only a frozen recording is final.
+  // A process that still runs may handle its failed calls later, so only a frozen recording is final.
   const auto& processes = recording_.session().processes;
   diagnose::Diagnosis report = untold();
   diagnose::keep_findings(report, [&](const diagnose::Finding& finding) {

@@ -15,45 +15,45 @@ namespace cudadiag::command {
 
 class RunReport {
  public:
-  // Both outlive this. Says what is missing for a recording.
+  // `recording` and `options` must outlive this object. Reports what a recording lacks.
   RunReport(supervise::Recording& recording, const RunOptions& options);
 
-  // Reports a frozen picture while the target continues, once for each process.
+  // Reports a frozen recording while the target continues, once for each process.
   void report_freeze();
-  // The target is about to be ended, because there has been no progress for that many seconds.
+  // Call this before the target is ended because there has been no progress for that many seconds.
   void report_hang(double seconds);
-  // Operations do not end, or have ended after all. The target continues.
+  // Reports operations that do not end, or have ended after all. The target continues.
   void report_stalls(const supervise::StallNews& news);
-  // Likewise, once the target has ended. Before finish().
+  // The same after the target has ended. Call it before finish().
   void note_stalls(const supervise::StallNews& news);
-  // The target has ended: finishes the session and reports what was not reported before.
+  // Call this after the target has ended. Finishes the session and reports everything that was not reported before.
   void finish(const supervise::RunEnd& end);
 
-  // After finish(). The diagnosis of everything recorded so far.
+  // Valid after finish(). The diagnosis of everything recorded so far.
   const diagnose::Diagnosis& report() { return recording_.state().diagnosis(); }
   bool findings() const { return findings_; }
-  // Without a finding, pairs of kernels may still race. A rerun can decide this, so the session is kept.
+  // Whether pairs of kernels may still race, although there is no finding. The session is kept for a rerun then.
   bool open_pairs() const { return open_pairs_; }
-  // After reruns: a session without a finding goes.
+  // Call this after the reruns. Removes a session without a finding.
   void drop_if_clean();
 
  private:
-  // Says once that something could not be stored.
+  // Reports once that something could not be stored.
   void tell(const supervise::Stored& stored) const;
   void print_ended(const supervise::StallNews& news) const;
-  // Prints what has not been printed before.
+  // Prints everything that has not been printed before.
   void tell(diagnose::Diagnosis report);
   bool was_told(const diagnose::Finding& finding) const;
   // The diagnosis without the processes whose failure was reported.
   diagnose::Diagnosis untold();
-  // There is nothing to find in the session.
+  // Whether the session contains no findings.
   bool is_clean();
   void keep_session();
   void print_rest();
   void print_end(const supervise::RunEnd& end, bool may_have_kept);
-  // Names the number of old sessions that this one replaced.
+  // Prints how many old sessions this one replaced.
   void print_removed() const;
-  // Names the searches that ended with the command ("hangs", "races"); empty if none.
+  // Names the searches that ended with the command ("hangs", "races"); empty if there are none.
   std::string no_longer_sought() const;
 
   supervise::Recording& recording_;

@@ -18,7 +18,7 @@
 namespace cudadiag::command {
 namespace {
 
-// Says why the recorder stepped aside in the first such process. True: no other process recorded anything.
+// Prints why the recorder turned itself off in the first such process. Returns true if no other process was recorded.
 bool print_unrecorded(const std::vector<session::Process>& processes) {
   const auto first = std::find_if(processes.begin(), processes.end(), analyse::is_unrecorded);
   if (first == processes.end()) return false;
@@ -38,7 +38,7 @@ bool records_by_itself(const std::vector<std::string>& command) {
   return command[1] == "run" || command[1] == "races" || command[1] == "bisect";
 }
 
-// A session without findings leaves nothing else.
+// For a session without findings, this is the only trace of failed calls.
 std::string handled_calls(const std::vector<analyse::Note>& notes) {
   std::string text;
   for (const analyse::Note& note : notes) {
@@ -48,7 +48,7 @@ std::string handled_calls(const std::vector<analyse::Note>& notes) {
   return text;
 }
 
-// SIGPIPE ends a program that writes to `| head`, as expected.
+// SIGPIPE is the expected end of a program that writes to `| head`.
 bool failed(const session::ProcessEnd& end) { return end.signal ? *end.signal != SIGPIPE : end.code.value_or(0) != 0; }
 
 void print_no_failure(const diagnose::Diagnosis& report) {
@@ -60,7 +60,7 @@ void print_no_failure(const diagnose::Diagnosis& report) {
   say((handled.empty() ? "no CUDA failure was recorded" : "no CUDA failure is known to have ended it") + handled);
 }
 
-// No process was recorded, and the reason is unknown.
+// For a run in which no process was recorded, for an unknown reason.
 void print_why_no_process() {
   const auto recorder = supervise::loadable_recorder();
   const DriverReport driver = ask_driver();
@@ -101,7 +101,7 @@ bool explain_silence(const supervise::Recording& recording, const RunOptions& op
 
 namespace {
 
-// For a run that followed the operators of PyTorch.
+// For a run that observed PyTorch's operators.
 void print_nothing_found(const supervise::Recording& recording, const diagnose::Diagnosis& report,
                          report::Verbosity verbosity, const char* nothing) {
   for (const analyse::Note& note : report.notes) {

@@ -1,4 +1,4 @@
-// The message at the end of a run without a finding: why nothing was recorded, or that no failure or race was seen.
+// The message at the end of a run without a finding: why nothing was recorded, or that no failure or race was found.
 #pragma once
 
 #include "diagnose/diagnosis.h"
@@ -7,19 +7,19 @@
 
 namespace cudadiag::command {
 
-// True: a message said why nothing was recorded at all.
+// Returns true if a message said why nothing was recorded at all.
 bool explain_silence(const supervise::Recording& recording, const RunOptions& options, const supervise::RunEnd& end,
                      const diagnose::Diagnosis& report);
 
-// After `cudadiag nans`: that there is none, or why nothing was checked.
+// For `cudadiag nans`: prints that no NaN was found, or why nothing was checked.
 void print_no_nan(const supervise::Recording& recording, const diagnose::Diagnosis& report,
                   report::Verbosity verbosity);
 
-// After `cudadiag races --tensors`, likewise.
+// The same for `cudadiag races --tensors`.
 void print_no_tensor_race(const supervise::Recording& recording, const diagnose::Diagnosis& report,
                           report::Verbosity verbosity);
 
-// If there is none.
+// Prints that no race was found.
 void print_no_race(const session::Races& races, report::Verbosity verbosity);
 
 }  // namespace cudadiag::command

@@ -34,10 +34,10 @@
 namespace cudadiag::command {
 namespace {
 
-// Until a reader may have taken what stderr had no room for.
+// The time in which a reader may read what stderr had no room for.
 constexpr std::chrono::milliseconds kBeforeMoreIsRead{50};
 
-// Commands that run the program somewhere that neither our environment nor our memory reaches.
+// These commands run the program in a place that neither the environment nor the memory of this process reaches.
 void advise_on_remote_commands(const std::string& program) {
   const std::string name = std::filesystem::path(program).filename().string();
   for (const char* remote : {"docker", "podman", "kubectl", "ssh", "srun", "apptainer", "singularity"}) {
@@ -47,7 +47,7 @@ void advise_on_remote_commands(const std::string& program) {
   }
 }
 
-// Runs `step`; errors in a report must not prevent that the target's status is returned. False: there was one.
+// Runs `step`. An error in a report must not keep cudadiag from returning the target's status. Returns false on error.
 template <typename Step>
 bool guarded(const Step& step) {
   try {
@@ -59,9 +59,9 @@ bool guarded(const Step& step) {
   }
 }
 
-// A shell that reports such an end names the program that it started: this one.
+// The shell names the program that it started, which is cudadiag, so this line names the command.
 void print_signal(int signal) {
-  if (signal == SIGPIPE) return;  // as the shell, which names every other one
+  if (signal == SIGPIPE) return;  // the shell prints nothing for this signal only
   const char* name = ::sigabbrev_np(signal);
   say("the command was ended by signal " + std::to_string(signal) +
       (name == nullptr ? "" : " (SIG" + std::string(name) + ")"));
@@ -74,7 +74,7 @@ class RunSpeech : public supervise::RunListener {
       : recording_(recording), report_(report), options_(options) {}
 
   bool froze() override {
-    // The driver ends the program now, and the code of the failing kernel is yet to be read.
+    // The driver is ending the program now, and the code of the failing kernel is still unread.
     if (options_.recording.record.once) return false;
     begin_on_own_row();
     guarded([&] { report_.report_freeze(); });
@@ -111,12 +111,12 @@ class RunSpeech : public supervise::RunListener {
   UnhurriedSpeech speech_;
 };
 
-// One run of the command, what watches it, and its reruns.
+// One run of the command, with everything that observes it, and its reruns.
 class WatchedRun {
  public:
   explicit WatchedRun(const RunOptions& options) : options_(options), recording_(options.recording) {}
 
-  // The exit status, if the command cannot be run.
+  // Returns the exit status if the command cannot be run.
   std::optional<int> start() {
     if (recording_.refusal()) return say(*recording_.refusal()), kOwnFailure;
     report_.emplace(recording_, options_);
@@ -132,7 +132,7 @@ class WatchedRun {
     return std::nullopt;
   }
 
-  // Until the target has ended.
+  // Waits until the target has ended.
   void wait() {
     const bool waited = guarded([&] { wait_with_onlookers(); });
     if (!waited) watch_->wait_alone();
@@ -141,7 +141,7 @@ class WatchedRun {
     });
   }
 
-  // Reports the recording, then looks by reruns for what is unknown.
+  // Reports the recording, then makes reruns to find what is unknown.
   void finish() {
     begin_on_own_row();
     if (full_log_) guarded([&] { recording_.note_failures(full_log_->finish()); });
@@ -169,7 +169,7 @@ class WatchedRun {
 
   const session::ProcessEnd& end() const { return target_->end(); }
   bool found_any() const { return report_->findings(); }
-  // The target was sent this signal from here.
+  // Whether this signal was sent to the target from here.
   bool sent(int signal) const { return watch_->sent().contains(signal); }
 
  private:
@@ -189,7 +189,7 @@ class WatchedRun {
                  speech);
   }
 
-  // Null: not asked for, or not possible; a message then says so.
+  // Null if not requested, or not possible; a message then says so.
   std::unique_ptr<supervise::RaceWatch> watch_races() {
     if (!options_.recording.record.races) return nullptr;
     if (recording_.arena() == nullptr) {
@@ -201,7 +201,7 @@ class WatchedRun {
                                                   supervise::find_disassembler(options_.recording.command));
   }
 
-  // Likewise.
+  // Null if not requested, or not possible; a message then says so.
   std::unique_ptr<supervise::FullLog> keep_full_log() {
     if (!options_.recording.full_log) return nullptr;
     if (recording_.arena() == nullptr || recording_.writer() == nullptr) {
@@ -228,8 +228,8 @@ class WatchedRun {
 
 int run(const RunOptions& given) {
   RunOptions options = given;
-  // Files that outgrow a limit, and a pipe without a reader, are errors here and not fatal signals: cudadiag must still
-  // return the target's status.
+  // Exceeding a file size limit, or writing to a pipe without a reader, must be an error and not a fatal signal:
+  // cudadiag must still return the target's status.
   for (const int signal : {SIGXFSZ, SIGPIPE}) launch::ignore_signal_here(signal);
   if (const auto unknown = unknown_path(options.recording.code_rules, nullptr)) return say(*unknown), kOwnFailure;
   if (!options.arm.empty()) {

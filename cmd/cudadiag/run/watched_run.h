@@ -1,12 +1,12 @@
-// `cudadiag run`: the command, what watches it, its report and its reruns.
+// `cudadiag run`: the command, everything that observes it, its report and its reruns.
 #pragma once
 
 #include "run/run_options.h"
 
 namespace cudadiag::command {
 
-// The exit status, if the command was not run or `options` names one for findings. Otherwise this process ends as the
-// command ended.
+// Returns the exit status if the command was not run or `options` sets one for findings. Otherwise this process ends in
+// the way the command ended.
 int run(const RunOptions& options);
 
 }  // namespace cudadiag::command

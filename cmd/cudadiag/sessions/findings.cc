@@ -47,7 +47,7 @@ void print_unfinished(diagnose::SessionState& state, bool kept) {
 }
 
 void empty_older_report(const std::string& path) {
-  std::error_code ignored;  // the report's own writing names the problem
+  std::error_code ignored;  // writing the report will name the problem
   if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::resize_file(path, 0, ignored);
 }
 
@@ -70,7 +70,7 @@ base::Result<std::string> window_of_session(const std::string& name, const std::
   const auto opened = session::open_session(std::get<std::filesystem::path>(folder));
   if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
   const auto& session = std::get<session::Session>(opened);
-  // All calls of the suspects' lines: it is not known beforehand at which call a long job will fail.
+  // All calls of the suspects' lines, because nobody can know in advance at which call a long job will fail.
   auto window = analyse::rerun_window(diagnose::SessionState(session).analysis(), analyse::Reach::sites);
   if (window.text.empty()) {
     return base::Error{"the session " + session.folder.string() + " has no suspects to wait for",

@@ -12,8 +12,8 @@
 
 namespace cudadiag::command {
 
-// The diagnosis of a session that lies somewhere and may be somebody else's: then without source lines, and the report
-// says why. `trusted`: the user says that it is not.
+// The diagnosis of a session in any place. If the session may belong to somebody else, it has no source lines, and the
+// report says why. `trusted` means that the user trusts the session.
 diagnose::Diagnosis examine_found(const session::Session& session, bool trusted);
 
 struct IllustratedDiagnosis {
@@ -21,20 +21,20 @@ struct IllustratedDiagnosis {
   std::vector<diagnose::FindingPictures> pictures;
 };
 
-// The same with its pictures.
+// The same, with its pictures.
 IllustratedDiagnosis examine_for_page(const session::Session& session, bool trusted);
 
-// One sentence on the oldest work that is known to have been unfinished for a second or more when its process ended, if
-// there is any.
+// Prints one sentence about the oldest work that was certainly unfinished for a second or more when its process ended,
+// if there is any.
 void print_unfinished(diagnose::SessionState& state, bool kept);
 
-// A file that an earlier run left there is not a report of this run, which may end before it writes one.
+// Empties a report of an earlier run, because this run may end before it writes its own.
 void empty_older_report(const std::string& path);
 
-// Says so where it cannot be written.
+// Prints a message if the file cannot be written.
 void write_json_file(const diagnose::Diagnosis& report, const std::string& path);
 
-// The operations to wait for in a run that shall catch the failure of this session (wire/rerun/window.h).
+// The operations to wait for in a run that must catch the failure of this session (wire/rerun/window.h).
 base::Result<std::string> window_of_session(const std::string& session, const std::optional<std::string>& output);
 
 }  // namespace cudadiag::command

@@ -17,9 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Calls of each rank: enough to find where waiting ranks part, few enough for a thousand ranks.
+// The calls kept for each rank: enough to find where waiting ranks diverge, and few enough for a thousand ranks.
 constexpr std::size_t kCallsKept = 256;
-// In a larger job, sessions that are printed are opened again.
+// In a larger job, sessions are closed, and opened again when they are printed.
 constexpr std::size_t kSessionsKept = 16;
 
 base::Result<std::unique_ptr<OpenSession>> open_session(const fs::path& folder) {
@@ -33,7 +33,7 @@ base::Result<std::unique_ptr<OpenSession>> open_session(const fs::path& folder) 
   return std::make_unique<OpenSession>(std::move(session));
 }
 
-// The same for reports that differ in the rank alone; 0 if it is not known.
+// Returns the same key for reports that differ only in the rank; 0 if the key is unknown.
 std::uint64_t key_of(const analyse::Failure& failure) {
   const analyse::Candidate* candidate = failure.candidates.empty() ? nullptr : &failure.candidates.front();
   const std::uint32_t site = candidate != nullptr          ? candidate->site()
@@ -61,7 +61,7 @@ std::optional<FirstFailure> first_failure(OpenSession& open) {
                       hangs && analyse::in_collective(failure)};
 }
 
-// `several`: only processes with a rank belong to the job.
+// If `several`, only processes with a rank belong to the job.
 void add_states(const session::Session& session, bool several, JobSession& to) {
   to.knows_groups = true;
   for (const session::Process& process : session.processes) {
@@ -97,7 +97,7 @@ base::Result<JobSessions> JobSessions::read(const std::vector<fs::path>& folders
     session.foreign = session::why_foreign(open->session);
     session.failure = first_failure(*open);
     add_states(open->session, folders.size() > 1, session);
-    // Without its communicators a rank can only be compared operation by operation.
+    // Without its communicators, a rank can only be compared operation by operation.
     const bool keeps = folders.size() <= kSessionsKept || (session.has_collectives && !session.knows_groups);
     if (keeps) session.open = std::move(open);
   }

@@ -1,5 +1,5 @@
-// The sessions of a job with a launcher for each rank or node: read one after another, of which only a summary is kept,
-// so that a thousand of them take little memory.
+// The sessions of a job with a launcher for each rank or node. They are read one after another, and only a summary of
+// each is kept, so that a thousand sessions take little memory.
 #pragma once
 
 #include <filesystem>
@@ -20,26 +20,26 @@ struct OpenSession {
   diagnose::SessionState state;
 };
 
-// The first failure of a session. Those with the same key are reported alike.
+// The first failure of a session. Failures with the same key are reported together.
 struct FirstFailure {
   analyse::FailureOrder order;
   analyse::Grade grade = analyse::Grade::suspected;
-  std::uint64_t key = 0;  // 0: it is like no other
+  std::uint64_t key = 0;  // 0 if it is unlike any other
   std::optional<int> rank;
   std::uint32_t pid = 0;
-  bool hangs = false;          // not a failed call
-  bool in_collective = false;  // of those that hang
+  bool hangs = false;          // a hang, not a failed call
+  bool in_collective = false;  // if it hangs: in a collective
 };
 
 struct JobSession {
   std::filesystem::path folder;
   std::string working_directory;
-  std::string foreign;  // why it is not the reader's own; empty: it is
+  std::string foreign;  // why it is not the reader's own; empty if it is
   std::optional<FirstFailure> failure;
   std::vector<analyse::RankState> states;
-  bool has_collectives = false;       // a process of it called some
-  bool knows_groups = false;          // NCCL told of the communicators of all that did
-  std::unique_ptr<OpenSession> open;  // null: opened again when it is asked for
+  bool has_collectives = false;       // some process of the session called collectives
+  bool knows_groups = false;          // NCCL reported the communicators of all these processes
+  std::unique_ptr<OpenSession> open;  // null if it must be opened again
 };
 
 class JobSessions {
@@ -48,7 +48,7 @@ class JobSessions {
 
   std::vector<JobSession>& all() { return sessions_; }
   const std::vector<JobSession>& all() const { return sessions_; }
-  // Reads the session again if it was closed. The result is valid for as long as this.
+  // Reads the session again if it was closed. The result is valid as long as this object.
   base::Result<OpenSession*> open(JobSession& session);
   bool knows_groups() const;
 

@@ -1,4 +1,4 @@
-// The names that a report for others leaves out.
+// The names that are removed from a report for others.
 #pragma once
 
 #include "report/sharing/redaction.h"
@@ -6,7 +6,7 @@
 
 namespace cudadiag::command {
 
-// The user's home folders and names, this host's name, and that of the session's.
+// The user's home folders and names, the name of this host, and the name of the session's host.
 report::Redaction own_names(const session::Session& session);
 
 }  // namespace cudadiag::command

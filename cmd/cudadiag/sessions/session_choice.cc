@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using supervise::LiveRun;
 
-// For the program of a launcher that was killed.
+// For a program whose launcher was killed.
 std::string still_there(const session::LivePlace& place) {
   std::string pids;
   for (const std::uint32_t pid : session::holders_of(place)) pids += (pids.empty() ? "" : ", ") + std::to_string(pid);
@@ -47,7 +47,7 @@ void print_newer_run(const std::vector<session::Root>& roots, const base::Result
   say(folder == nullptr ? text : text + "; this is " + folder->string());
 }
 
-// Otherwise the user would see an older session, and nothing about the one that cudadiag env has prepared.
+// Without this, the user would see an older session, and nothing about the one that cudadiag env has prepared.
 void print_unwritable(const std::vector<session::Root>& roots, const base::Result<fs::path>& shown) {
   const auto* folder = std::get_if<fs::path>(&shown);
   const auto newer = folder == nullptr ? std::nullopt : session::newest_unwritable(roots);

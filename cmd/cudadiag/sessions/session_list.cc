@@ -27,7 +27,7 @@ long long age_of(const fs::path& folder) {
   return std::max<long long>(0, std::time(nullptr) - ::timegm(&time));
 }
 
-// Without a manifest: from what the launcher wrote when it began, or from the recorded processes.
+// Without a manifest, uses what the launcher wrote at its start, or the recorded processes.
 void find_command(const session::Manifest& manifest, ListedSession& listed) {
   const fs::path& path = listed.folder;
   listed.command = manifest.command.empty() ? session::open_running_manifest(path).command : manifest.command;
@@ -87,7 +87,7 @@ std::string command_text(const ListedSession& session) {
   return line;
 }
 
-// Never within a character of several bytes.
+// Never cuts inside a multi-byte character.
 std::string cut(std::string row, std::size_t columns) {
   if (row.size() <= columns) return row;
   std::size_t end = columns > 3 ? columns - 3 : 0;
@@ -118,7 +118,7 @@ std::vector<ListedSession> listed_sessions(const std::vector<fs::path>& folders)
 }
 
 std::string list_text(const std::vector<ListedSession>& sessions, std::optional<int> columns) {
-  constexpr std::size_t kColumns = 4;  // those before the command, which fills the row
+  constexpr std::size_t kColumns = 4;  // the columns before the command, which fills the rest of the row
   std::vector<std::array<std::string, kColumns + 1>> rows = {{"#", "AGE", "RESULT", "LINE", "COMMAND"}};
   for (const ListedSession& session : sessions) {
     rows.push_back({std::to_string(session.number), age_text(session.age), result_text(session),

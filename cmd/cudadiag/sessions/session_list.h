@@ -1,4 +1,4 @@
-// The sessions as `cudadiag list` shows them.
+// The sessions as shown by `cudadiag list`.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +19,21 @@ struct ListedSession {
   std::filesystem::path folder;
   long long age = 0;  // seconds since the run began
   RunState state = RunState::finished;
-  session::ProcessEnd end;  // of the first run, if that is finished
+  session::ProcessEnd end;  // of the first run, if it has finished
   bool kept = false;
   SessionSummary found;
-  std::vector<std::string> command;  // empty: `why_no_command`
+  std::vector<std::string> command;  // empty if there is a `why_no_command`
   std::string why_no_command;
 };
 
-// In this order, which is that of sessions_in().
+// Keeps the order of `folders`, which must be that of sessions_in().
 std::vector<ListedSession> listed_sessions(const std::vector<std::filesystem::path>& folders);
 
-// A row for each below a heading. `columns`: the width of the terminal, at which a row is cut; nothing: rows are not
-// cut.
+// A heading, and one row per session. `columns` is the width of the terminal, at which rows are cut; nullopt for no
+// limit.
 std::string list_text(const std::vector<ListedSession>& sessions, std::optional<int> columns);
 
-// "cudadiag.list/1"
+// The schema is "cudadiag.list/1".
 std::string list_json(const std::vector<ListedSession>& sessions);
 
 }  // namespace cudadiag::command

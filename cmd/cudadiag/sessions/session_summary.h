@@ -1,5 +1,5 @@
-// The summary of a session's finding for `cudadiag list`. It is kept in the session, because making it takes reading
-// the whole recording.
+// The summary of a session's finding for `cudadiag list`. It is stored in the session, because computing it requires
+// reading the whole recording.
 #pragma once
 
 #include <filesystem>
@@ -8,17 +8,17 @@
 namespace cudadiag::command {
 
 struct SessionSummary {
-  std::string kind;   // as in the JSON of a report: "async_error"; empty: there is no finding
+  std::string kind;   // as in the JSON of a report, such as "async_error"; empty if there is no finding
   std::string title;  // "illegal memory access"
-  int code = 0;       // of the CUDA error; 0: none
-  std::string file;   // of the true line; empty: not known
+  int code = 0;       // of the CUDA error; 0 for none
+  std::string file;   // of the true line; empty if unknown
   int line = 0;
   std::string function;
   std::string grade;  // "proven"
 };
 
-// Read from the session; or made again, and kept there, if reruns or another cudadiag have changed it. Empty for a
-// session that cannot be read.
+// Reads the summary from the session. Computes and stores it again if reruns or another cudadiag have changed the
+// session. Empty if the session cannot be read.
 SessionSummary summary_of(const std::filesystem::path& session);
 
 }  // namespace cudadiag::command

@@ -90,7 +90,7 @@ class Asking {
       const double seconds = time_.tick(Clock::now());
       if (!heeded_ && seconds * 1000 >= static_cast<double>(times_.deaf.count())) start_listening();
       if (seconds * 1000 >= static_cast<double>(times_.patience.count())) break;
-      // After Ctrl-Z and fg the question has scrolled away.
+      // After Ctrl-Z and fg, the question has scrolled away.
       if (Clock::now() - before > std::chrono::seconds(1)) write_error_text(text_);
       if (!heeded_ || ready <= 0) continue;
       if (const auto answer = read_line()) return agrees(*answer);
@@ -107,7 +107,7 @@ class Asking {
     ::tcflush(input_, TCIFLUSH);
   }
 
-  // Nothing: there is none yet.
+  // Returns nullopt if there is no line yet.
   std::optional<std::string> read_line() {
     std::array<char, 256> text{};
     const ssize_t length = ::read(input_, text.data(), text.size());

@@ -1,7 +1,7 @@
 // Asks the person at the terminal, once, whether the command may be run again.
 //
-// The terminal's settings are never changed: an answer is a whole line, so there is nothing to restore at exit, even
-// after kill -9. What was typed before the question, or within half a second of it, is not an answer.
+// It never changes the terminal's settings: an answer is a whole line, so there is nothing to restore at exit, even
+// after kill -9. Text that was typed before the question, or within half a second after it, is not an answer.
 #pragma once
 
 #include <chrono>
@@ -15,26 +15,26 @@ namespace cudadiag::command {
 // The facts that decide whether a person can see and answer a question.
 struct TerminalState {
   bool input_is_terminal = false, errors_are_terminal = false;
-  bool in_foreground = false;   // of both
-  bool lines_are_read = false;  // a program may have left it in raw mode
-  bool dumb = false;            // by TERM
-  bool in_ci = false;           // by CI or the variables of common services
+  bool in_foreground = false;   // for both input and output
+  bool lines_are_read = false;  // false if a program has left the terminal in raw mode
+  bool dumb = false;            // according to TERM
+  bool in_ci = false;           // according to CI or the variables of common services
 };
 
 TerminalState terminal_state();
 
-// Why the user cannot be asked, as the end of "…, as ": "this is a CI job"; nothing: the user can.
+// Why the user cannot be asked, as the end of "…, as ": "this is a CI job". Returns nullopt if the user can be asked.
 std::optional<std::string> obstacle_to_asking(const TerminalState& state, bool quiet);
 
-// How often the command would run, for how long, and what the reruns cannot or can do.
+// How often the command would run, for how long, and what the reruns can or cannot do.
 struct RerunOutlook {
   unsigned runs = 0;
-  double seconds = 0;   // each
+  double seconds = 0;   // for each run
   std::string purpose;  // "to prove this"
-  std::string limits;   // "it cannot write files"; empty: nothing need be said
+  std::string limits;   // "it cannot write files"; empty if there is nothing to say
 };
 
-// "Run it again to prove this? Usually 2 runs, about 6 s each; it cannot write files."
+// Returns "Run it again to prove this? Usually 2 runs, about 6 s each; it cannot write files."
 std::string question(const RerunOutlook& outlook);
 // "running the command again to prove this: usually 2 runs, about 6 s each; it cannot write files (turn off: --rerun=never)"
 std::string announcement(const RerunOutlook& outlook);

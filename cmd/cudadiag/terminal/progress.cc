@@ -13,9 +13,9 @@
 namespace cudadiag::command {
 namespace {
 
-// An estimate from less of the work is too inaccurate.
+// An estimate from a smaller share of the work is too inaccurate.
 constexpr double kLeastShare = 0.02;
-constexpr int kUsualColumns = 80;  // of a terminal that does not say
+constexpr int kUsualColumns = 80;  // for a terminal that does not report its width
 
 std::string time_text(const ProgressState& state) {
   if (!state.share) {

@@ -1,5 +1,5 @@
-// How far a rerun has got, on one row of the terminal that is wiped afterwards. Shown only on a terminal that this
-// process group is in the foreground of: after Ctrl-Z and bg the row belongs to the shell.
+// The progress of a rerun, on one row of the terminal that is erased afterwards. It is shown only if this process group
+// is in the foreground of the terminal. After Ctrl-Z and bg, the row belongs to the shell.
 #pragma once
 
 #include <chrono>
@@ -10,20 +10,20 @@
 
 namespace cudadiag::command {
 
-// "7 s", "62 s", "3 min": rounded up, for estimates; without the tenths that would flicker.
+// Returns "7 s", "62 s", "3 min". Rounds up, for estimates, and omits tenths, which would flicker.
 std::string whole_seconds(double seconds);
 
 struct ProgressState {
   std::string doing;              // "confirming"
   double seconds = 0;             // since it began
   std::optional<double> share{};  // of its work that is done, 0 to 1
-  double expected_seconds = 0;    // that it takes in all, by the first run; 0: not known
+  double expected_seconds = 0;    // its expected total, from the first run; 0 if unknown
 };
 
-// At most `columns` columns; the least important words are left out first.
+// At most `columns` columns. The least important words are left out first.
 std::string progress_line(const ProgressState& state, std::size_t columns);
 
-// Time that passes while somebody ticks: a gap of more than a second counts as one, as then this process was stopped.
+// Measures time between ticks. A gap of more than a second counts as one second, because this process was stopped.
 class TickedTime {
  public:
   using Clock = std::chrono::steady_clock;
@@ -37,13 +37,13 @@ class TickedTime {
 
 class Progress {
  public:
-  // `operations`: how many the first run issued, 0 if not known.
+  // `operations` is how many operations the first run issued; 0 if unknown.
   Progress(std::string doing, std::uint64_t operations, double expected_seconds);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Called several times a second.
+  // Call it several times a second.
   void show(std::uint64_t done);
 
  private:

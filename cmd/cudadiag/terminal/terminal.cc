@@ -19,9 +19,9 @@ namespace cudadiag::command {
 
 namespace {
 
-// How long a write to a descriptor that does not block waits for a reader.
+// How long a write to a nonblocking descriptor waits for a reader.
 constexpr int kPatienceMilliseconds = 5000;
-// How often such a wait checks whether it should end.
+// How often this wait checks whether it should end.
 constexpr int kLookMilliseconds = 1000;
 
 std::string unsaid;
@@ -30,7 +30,7 @@ bool wants_own_row = false;
 int print_error = 0;  // the first one
 
 bool takes_more() {
-  // The target shares the open file, and so whether writing to it waits.
+  // The target shares the open file, and with it the flag that decides whether a write waits.
   const bool waits = (::fcntl(STDERR_FILENO, F_GETFL) & O_NONBLOCK) == 0;
   const int patience = is_unhurried ? 0 : waits ? kLookMilliseconds : kPatienceMilliseconds;
   while (true) {
@@ -41,7 +41,7 @@ bool takes_more() {
   }
 }
 
-// A pipe that accepts data accepts this much at once. Whole lines, because others may write in between.
+// A pipe that accepts data accepts this much at once. It writes whole lines, because others may write in between.
 std::size_t next_piece() {
   if (unsaid.size() <= PIPE_BUF) return unsaid.size();
   const std::size_t line_end = unsaid.rfind('\n', PIPE_BUF - 1);
@@ -62,8 +62,8 @@ void write_unsaid() {
   }
 }
 
-// As many blanks as a row has columns end where they began if that was its first column, as the terminal wraps no
-// sooner than the next character comes; else in the next row.
+// Writes as many blanks as a row has columns. If they began in the first column, the cursor returns there, because the
+// terminal wraps only at the next character. Otherwise, the cursor is in the next row.
 std::string own_row() {
   const auto columns = columns_of(STDERR_FILENO);
   if (!columns || !can_be_driven(STDERR_FILENO) || !in_foreground(STDERR_FILENO)) return "";

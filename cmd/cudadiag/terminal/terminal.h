@@ -10,21 +10,21 @@
 
 namespace cudadiag::command {
 
-// The status for failures of our own, as env(1), nohup(1) and others have it.
+// The exit status for failures of cudadiag itself, as for env(1), nohup(1) and others.
 inline constexpr int kOwnFailure = 125;
 
 void say(const std::string& text);
 void say(const base::Error& failure);
-// Text that is complete with its line ends.
+// Writes text that includes its line ends.
 void write_error_text(const std::string& text);
 
-// The next text begins on a new row: the program may have left the cursor anywhere, for example after a progress bar.
-// On a terminal that can be driven a full row of blanks wraps there, and only there; nothing is wiped and nothing is
-// read from the terminal, whose input is the program's.
+// Makes the next text begin on a new row, because the program may have left the cursor anywhere, for example after a
+// progress bar. On a terminal with escape sequences, a full row of blanks wraps in that case only. Nothing is erased,
+// and nothing is read from the terminal, whose input belongs to the program.
 void begin_on_own_row();
 
-// While there is one, no write waits for a reader: what stderr does not take at once is kept. Its destructor writes the
-// rest.
+// While an object exists, no write waits for a reader: text that stderr does not accept at once is kept. The destructor
+// writes the rest.
 class UnhurriedSpeech {
  public:
   UnhurriedSpeech();
@@ -32,25 +32,25 @@ class UnhurriedSpeech {
   UnhurriedSpeech(const UnhurriedSpeech&) = delete;
   UnhurriedSpeech& operator=(const UnhurriedSpeech&) = delete;
 
-  // False: something is kept still.
+  // Returns false if some text is still kept.
   bool go_on();
 };
 
-// To standard output; errors are remembered for output_arrived().
+// Prints to standard output. output_arrived() reports errors.
 void print(std::string_view text);
-// Whether all that was printed to stdout has been written; says so if it has not. Asked once, at the very end.
+// Whether everything printed to stdout has been written. Prints a message if not. Call it once, at the very end.
 bool output_arrived();
 
-// A terminal that knows escape sequences, by what TERM says. `file` is 1 or 2.
+// Whether TERM says that the terminal supports escape sequences. `file` is 1 or 2.
 bool can_be_driven(int file);
 
-// Whether the terminal at `file` is this process group's to draw on: it is our controlling terminal, and no shell or
-// other job has it now.
+// Whether this process group may draw on the terminal at `file`: it is the controlling terminal, and no shell or other
+// job has the foreground now.
 bool in_foreground(int file);
-// Columns of the terminal, asked each time; nothing if it does not say.
+// The current number of columns of the terminal; nullopt if it does not report one.
 std::optional<int> columns_of(int file);
 
-// Colour only on such a terminal, and if NO_COLOR is unset; the width of any terminal.
+// Enables colour only on a terminal with escape sequences, and if NO_COLOR is unset. Uses the width of any terminal.
 report::TextOptions text_options(report::Verbosity verbosity, int file);
 
 }  // namespace cudadiag::command
