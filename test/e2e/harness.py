@@ -22,17 +22,17 @@ FAULTY = "third_of_ten"
 
 
 class Machine:
-    """A scratch folder and an environment of its own, in which sessions, home and drivers are ours."""
+    """A scratch folder and a separate environment with the test's own sessions, home folder and drivers."""
 
     def __init__(self, build):
         self.build = pathlib.Path(build).resolve()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="cudadiag-e2e-"))
         self.state = self.folder / "state"
-        # The simulated driver writes there as the real one does to a device: in memory, and in a folder of MPS, whose
+        # The simulated driver writes to memory here as the real one writes to a device, and to a folder of MPS, whose
         # lock isolated reruns may write.
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.gpu = pathlib.Path(tempfile.mkdtemp(prefix="cudadiag-e2e-", dir=memory))
-        self.wrapper = []  # a command that cudadiag is started by
+        self.wrapper = []  # a command that starts cudadiag
         self.runs = self.gpu / "control_lock"
         self.environment = {
             "PATH": os.environ["PATH"],
@@ -68,14 +68,14 @@ class Machine:
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
     def run(self, *command, options=(), **others):
-        """Without reruns, unless the options say what to do about them."""
+        """Runs without reruns, unless the options say otherwise."""
         if not any(str(option).startswith("--rerun") for option in options):
             options = ["--rerun=never", *options]
         return self.cudadiag("run", *options, "--", *command, **others)
 
     def on_terminal(self, *command, typed=b"", columns=0, after=b"ready", until=None):
-        """What the terminal shows, and the wait status; `typed` once it has shown `after`, again and again until it has
-        shown `until` if that is given."""
+        """Returns what the terminal shows, and the wait status. Types `typed` once the terminal has shown `after`. With
+        `until`, types it again and again until the terminal has shown that."""
         pid, terminal = pty.fork()
         if pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("4H", 24 if columns else 0, columns, 0, 0))
@@ -107,13 +107,13 @@ class Machine:
 
 
 def skip(why):
-    """Aloud: .ci/run ends with what is told here."""
+    """Skips aloud: .ci/run ends with the reasons given here."""
     print(f"skipped: {why}")
     raise SystemExit(77)
 
 
 def in_namespace(machine, options, script, *command):
-    """As root of namespaces of its own, after a script that ends with 77 where this machine does not let it."""
+    """Runs as root of new namespaces, after a script that exits with 77 if this machine does not allow them."""
     if subprocess.run(["unshare", *options, "true"], capture_output=True).returncode:
         skip(f"unshare {' '.join(options)} is refused here")
     ended = machine.plain("unshare", *options, "sh", "-c", script + '\nexec "$@"', "sh", *command)
@@ -128,7 +128,7 @@ def faulty(machine):
 
 
 def expect_answer(machine, recorded, plain):
-    """That of faulty(), which behaves as without us."""
+    """Expects the result of faulty(), which behaves as without cudadiag."""
     expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
     finding = machine.report()["findings"][0]
     location = finding["location"]

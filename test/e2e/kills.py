@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""kills.py BUILD NUMBER [SEED]: so many reruns of which the launcher, the supervisor or the program is killed at random,
-with processes of others around. Says what was left of them, and who else was signalled."""
+"""kills.py BUILD NUMBER [SEED]: makes this many reruns, and kills the launcher, supervisor or program at random, next
+to processes of others. Prints which processes were left, and which others received signals."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ import time
 from harness import Machine, program
 from passes import AGAIN
 
-# In a shell that becomes the launcher: processes whose parent ends and which so come to the launcher as orphans.
+# Runs in a shell that becomes the launcher. The parents of these processes end, so the launcher inherits them.
 ENTRY = """
 marker=$1; shift
 (while :; do ( (sleep 0.07; : ) & ) ; ( (MARK=$marker exec sleep 7.125) & ); sleep 0.4; done) >/dev/null 2>&1 &
@@ -54,18 +54,18 @@ def kill(pid, number=signal.SIGKILL):
 
 
 def of_rerun(mark):
-    """Processes of reruns of this machine."""
+    """The processes of reruns on this machine."""
     return [pid for pid in processes() if any(mark in word and "/record" not in word for word in words(pid, "environ")
                                               if word.startswith("CUDADIAG_SESSION="))]
 
 
 def sleepers(since):
-    """Those of TREE; one of them has no environment."""
+    """The processes of TREE, one of which has no environment."""
     return [pid for pid in processes() if words(pid, "cmdline")[:2] == ["sleep", "1000"] and pid not in since]
 
 
 def one(machine, who, after, number):
-    """`who` is killed so many seconds after a rerun has begun; (who, what is left, whether strangers live)."""
+    """Kills `who` this many seconds after a rerun has begun. Returns (who, what is left, whether strangers live)."""
     before = set(sleepers(()))
     entry_file = machine.folder / "entry"
     command = machine.command("run", "--rerun=auto", "--no-device-pass", "--", "sh", "-c",
@@ -95,7 +95,7 @@ def one(machine, who, after, number):
         time.sleep(0.02)
     launcher.wait(timeout=60)
     alive = os.path.exists(f"/proc/{bystander}")
-    # Each lives for seven seconds if nobody ends it.
+    # Each process lives for seven seconds if nobody ends it.
     marked = [pid for pid in processes() if f"MARK={number}" in words(pid, "environ")]
     strangers = alive and len(marked) > 0
     kill(bystander)

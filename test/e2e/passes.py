@@ -1,4 +1,4 @@
-"""How tests make reruns, and what they look for in the passes of a session."""
+"""Helpers that make reruns and check the passes of a session."""
 
 from harness import expect, expect_true_line
 
@@ -6,7 +6,7 @@ AGAIN = "fault kernel=smooth nth=3 code=700"
 KEPT = ["-o", "kept"]
 
 
-# The device pass, which needs a GPU's core dump, is left out.
+# Leaves out the device pass, which needs a GPU core dump.
 def rerun(machine, *command, options=(), **others):
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     mode = [] if "--rerun=always" in options else ["--rerun=auto"]

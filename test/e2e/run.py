@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""run.py BUILD CASE [SECONDS]: one end-to-end case, a function of one of the rooms below, or target:NAME; the simulated
-driver stands in for a GPU. After so many seconds it says what it waits for, and ends."""
+"""run.py BUILD CASE [SECONDS]: runs one end-to-end case, a function of one of the rooms below, or target:NAME. The
+simulated driver stands in for a GPU. After this many seconds, it prints what it waits for, and ends."""
 
 import contextlib
 import os
@@ -81,7 +81,7 @@ def check_rerun(machine, name, recorded):
     expect((rerun.returncode, rerun.stdout), (recorded.returncode, recorded.stdout), "status and stdout")
     report = machine.report()
     passes = [each["name"] for each in report["passes"]]
-    # One of many threads may make the driver meet the fault before another one has begun to wait for it.
+    # One of many threads may make the driver reach the fault before another thread has begun to wait for it.
     if name == "many_threads" and passes.count("confirm") == 2:
         passes.remove("confirm")
     expect(passes, ["record", "confirm", "device"] if wanted else ["record"], "passes, where it says " + rerun.stderr)
@@ -96,7 +96,7 @@ def check_rerun(machine, name, recorded):
 
 
 def check_memory_lines(finding, name):
-    """Where memory was made and freed that the operation should not have been given."""
+    """The lines that allocated and freed memory that the operation should not have been given."""
     for role, mark in (("allocated", "ALLOCATED LINE"), ("freed", "FREED LINE")):
         wanted = targets.marked_line(name, mark)
         if wanted is not None:
@@ -122,7 +122,7 @@ def check_finding(report, name, wanted):
     expect((finding["cause"] or {"id": ""})["id"], wanted.cause, "cause")
     replay = targets.marked_line(name, "REPLAY LINE")
     if replay is not None:
-        made = targets.marked_line(name, "MADE LINE")  # where the true line gave the node something else
+        made = targets.marked_line(name, "MADE LINE")  # where the node got other parameters at the true line
         related = {line["role"]: place(line) for line in finding["related"]}
         expect((related["capture"], related["replay"]), (made or true_line, replay), "captured and replayed")
         expect(related.get("update"), true_line if made else None, "changed")
@@ -136,11 +136,11 @@ def check_finding(report, name, wanted):
 
 
 class OutOfTime(BaseException):
-    """Before ctest's own limit, which ends a test without a word."""
+    """Raised before ctest's own limit, which ends a test without a message."""
 
 
 def started_here():
-    """Of this process and all that it has started, as the kernel sees them."""
+    """The state of this process and of all that it has started, as the kernel sees them."""
     parents = {}
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:

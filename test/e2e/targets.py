@@ -1,5 +1,5 @@
-"""What is expected of each program in test/targets; the lines and the plan stand in the program itself. NAME:ARGUMENT is
-a program that is given an argument, and has lines of its own where a mark ends in it."""
+"""The expectation for each program in test/targets, whose source has the lines and the plan. NAME:ARGUMENT is a program
+with an argument. Its lines have marks that end in the argument."""
 
 import pathlib
 import sys
@@ -14,13 +14,13 @@ class Failing(typing.NamedTuple):
 
     grade: str = "bracketed"
     kind: str = "async_error"
-    by_chance: str = ""  # a grade as right, where a marker happens to stand right before the operation
-    source: str = ""  # where the true line stands, if not in the program's own source
+    by_chance: str = ""  # another correct grade, if a marker happens to be right before the operation
+    source: str = ""  # the file of the true line, if it is not the program's own source
     candidates: bool = False  # several lines are listed
     leads: bool = True  # the true line is the first of them
-    confirmed: str = "proven"  # the grade after a rerun; empty: none is made
+    confirmed: str = "proven"  # the grade after a rerun; empty if none is made
     confirmed_line: str = "TRUE LINE"  # the mark of the line that leads then
-    cause: str = ""  # what a rule says of it; empty: none fits
+    cause: str = ""  # the cause that a rule names; empty if no rule matches
 
 
 def broke_capture(cause):
@@ -76,19 +76,19 @@ FAILING = {
     "graph_conditional": Failing(candidates=True),
     "graph_conditional:cloned": Failing(candidates=True),
     "graph_updated": Failing(kind="graph_node"),
-    "graph_thousand": Failing("inferred", kind="graph_node"),  # the line is known, the node is not
+    "graph_thousand": Failing("inferred", kind="graph_node"),  # the line is known, but not the node
     "graph_changed:kernel": Failing(kind="graph_node"),
     "graph_changed:memset": Failing(kind="graph_node"),
     "graph_changed:copy": Failing(kind="graph_node"),
     "graph_changed:child": Failing(kind="graph_node"),
     "graph_changed:later": Failing("bracketed", kind="graph_stale_pointer", cause="stale-graph-pointer"),
-    "graph_changed_in_loop": Failing("inferred", kind="graph_node"),  # the line is known, the node is not
+    "graph_changed_in_loop": Failing("inferred", kind="graph_node"),  # the line is known, but not the node
     "graph_stale:freed": Failing("inferred", kind="graph_stale_pointer", candidates=True, cause="stale-graph-pointer"),
     "graph_stale:reused": Failing("suspected", kind="graph_stale_pointer", confirmed="", cause="stale-graph-pointer"),
     "many_streams": Failing("inferred", by_chance="bracketed"),
     "streams_met_together": Failing(),
     "threads_begin_together": Failing(),
-    "many_threads": Failing("inferred", candidates=True),  # one line, a kernel a thread
+    "many_threads": Failing("inferred", candidates=True),  # one line, but one kernel per thread
     "strict_filter": Failing(),
     "large_frame": Failing("inferred", by_chance="bracketed"),
     "exit_without_sync": Failing(),
@@ -109,16 +109,16 @@ FAILING = {
     "coroutine_bottom": Failing(),
     "coroutine_bottom:1234": Failing(),
     "fork_between_launches": Failing(),
-    "tiny_stacks": Failing("inferred", confirmed="inferred"),  # of more threads than there is room for, not every operation is recorded
+    "tiny_stacks": Failing("inferred", confirmed="inferred"),  # there are too many threads to record every operation
     "unrecorded_thread:graph": Failing("inferred", confirmed="inferred"),
     "unrecorded_thread:capture": Failing(),
     "unrecorded_thread:stream": Failing(),
     "cancelled_thread": Failing(),
     "stream_given_up": Failing(),
-    "stream_finds_room_late": Failing("inferred", confirmed="inferred"),  # one operation before that is on no stream
+    "stream_finds_room_late": Failing("inferred", confirmed="inferred"),  # one operation before it is on no stream
     "closes_descriptors": Failing(),
     "ends_abruptly": Failing(),
-    "million_launches": Failing("inferred", by_chance="bracketed"),  # one line, but several launches since its last marker
+    "million_launches": Failing("inferred", by_chance="bracketed"),  # one line, but several launches since a marker
     "capture_not_begun": Failing(),
     "captures_beyond_room": Failing(),
     "capture_destroyed": Failing(),
@@ -171,7 +171,7 @@ def plan(name):
 
 
 def marked_line(name, words, where=""):
-    """Path and number of the line that ends in the mark; None if there is none."""
+    """Path and number of the line that ends with the mark; None if there is none."""
     path = TARGETS / where if where else source(name)
     ends = [mark + words for mark in MARKS]
     ends += [end + " " + name.partition(":")[2] for end in ends]

@@ -28,11 +28,11 @@ inline constexpr const char* kSharedMemory = "/dev/shm";
 // The kernel's version of Landlock; 0 if it has none or a container's filter refuses it.
 int landlock_version();
 
-// What every rerun needs: the GPU's device files, /dev/null and similar devices, and the pipes of the MPS daemon.
+// The access that every rerun needs: the GPU's device files, /dev/null and similar, and the pipes of the MPS daemon.
 Isolation usual_isolation();
 
-// What this machine lacks for isolating reruns, such as "no Landlock"; nullopt if it can isolate them. Isolation needs
-// Landlock, and a filter for the calls that Landlock does not cover.
+// The feature that is missing for isolating reruns here, such as "no Landlock"; nullopt if nothing is missing. Isolation
+// needs Landlock, and a filter for the calls that Landlock does not cover.
 std::optional<std::string> missing_isolation();
 
 // Confines the calling thread and all processes that it starts. Returns 0, or the errno of the failure.

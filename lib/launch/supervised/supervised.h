@@ -51,7 +51,7 @@ class Supervised {
   bool has_ended() const { return ended_; }
   // Whether the terminal stopped it because it asked the terminal for input. It is then ended.
   bool asked_terminal() const { return asked_terminal_; }
-  // What it was kept from, each thing once.
+  // The actions that it was kept from, each once.
   const std::vector<session::KeptFrom>& kept_from() const { return kept_from_; }
   // The processes that could not be ended, because they belong to another user or are stuck in a driver.
   const std::vector<pid_t>& left() const { return left_; }

@@ -1,4 +1,4 @@
-// What reruns could still add to a session: every kind of pass has a condition.
+// The facts that reruns could still add to a session. Every kind of pass has a condition.
 #pragma once
 
 #include <optional>

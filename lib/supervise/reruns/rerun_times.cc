@@ -24,7 +24,7 @@ double longest_pause(const session::Session& session) {
     if (record.state != wire::area::State::frozen) continue;
     // The part that was not kept may have contained a longer pause.
     if (record.dropped_operations > 0 || record.operations_issued > record.operations.size()) return whole;
-    // Nothing is recorded until CUDA is initialised.
+    // Recording begins only when CUDA is initialised.
     longest = std::max(longest, whole - record.seconds(record.frozen_ticks));
     std::uint64_t before = record.clock_start;
     const auto look = [&](std::uint64_t ticks) {

@@ -1,4 +1,4 @@
-"""Kernels of a backward pass, a function each; its name is the claim. A stand-in for PyTorch launches them."""
+"""Kernels of a backward pass, launched by a stand-in for PyTorch. Each function's name is its claim."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The launcher's cases, a function each; its name is the claim."""
+"""The launcher's cases. Each function's name is its claim."""
 
 import json
 import mmap
@@ -45,7 +45,7 @@ def handled_error_is_no_finding(machine):
 
 
 def bundle_is_the_report_without_names_and_secrets(machine):
-    import tarfile  # takes long, for each of many processes
+    import tarfile  # slow to import in each of many processes
 
     machine.plan(FAULT)
     machine.environment.update(USER="grace", HOME=str(machine.folder))
@@ -250,7 +250,7 @@ def rerun_that_was_not_watched_says_nothing(machine):
 def missing_cupti_is_said_with_a_remedy(machine):
     machine.plan(FAULT)
     for library in ("libcupti.so.13", "libcupti.so.12"):
-        (machine.folder / library).touch()  # found before any that the machine has, and no library
+        (machine.folder / library).touch()  # found before any of the machine's copies, but not a library
     search = f"LD_LIBRARY_PATH={machine.folder}:{machine.build / 'sim'}"
     result = machine.run("env", "-u", "CUDADIAG_CUPTI", search, *program("ten_launches.py"), options=["--watch-by=cupti"])
     expect((result.stdout, result.returncode), ("result 700\n", 3), "result")
@@ -305,7 +305,7 @@ def killed_program_leaves_its_record(machine):
 
 
 def killed_at_any_moment_the_record_is_whole(machine):
-    """CUDADIAG_KILLS says how often; what is published before the kill and inside the horizon of a ring is there."""
+    """CUDADIAG_KILLS is the number of kills. Everything published before a kill and within a ring's horizon is kept."""
     horizon, unfinished = 4096, 5
     moments = random.Random(20261121)
     machine.plan("hang stream=1")
@@ -328,7 +328,7 @@ def killed_at_any_moment_the_record_is_whole(machine):
             dump = expect_success(machine.cudadiag("dump", "-o", kept)).stdout
             serials = {int(line.split(" serial=")[1].split()[0]) for line in dump.splitlines()
                        if line.startswith("operation ")}
-            # The ring's oldest place may be the one that was being written.
+            # The oldest place of the ring may be the one that was being written.
             wanted = {*range(1, unfinished + 1), *range(max(1, launched - horizon + 2), launched + 1)}
             expect(wanted - serials, set(), f"what is missing after {launched} launches")
             shutil.rmtree(kept)
@@ -356,7 +356,7 @@ def thread_that_may_not_end_a_capture_ends_none(machine):
     dump = expect_success(machine.cudadiag("dump")).stdout
     flags = [line.split(" flags=")[1].split()[0] for line in dump.splitlines()
              if line.startswith("operation ") and " kind=1 " in line]
-    captured = "3"  # and returned
+    captured = "3"  # captured, and returned
     expect(flags, [captured] * 2, "flags of the launches")
 
 
@@ -413,7 +413,7 @@ def list_shows_what_was_recorded_without_the_launcher(machine):
 
 
 def _recorded(machine, command, name, window=""):
-    """What `command` issued: (key of the site, key of the kernel, call of the site, waited for); and the waits."""
+    """What `command` issued, as (key of the site, key of the kernel, call of the site, waited for), and the waits."""
     kept = ["-o", machine.folder / name]
     machine.run("env", "CUDADIAG_WINDOW=" + window, *command, options=kept)
     lines = expect_success(machine.cudadiag("dump", *kept)).stdout.splitlines()
@@ -490,7 +490,7 @@ def core_shows_what_a_disassembler_says(machine):
         expect(lines, [] if found is None else [found], "text and JSON")
         return found
 
-    # It is given the code of the function: 24 instructions of 16 bytes.
+    # The tool gets the code of the function, which has 24 instructions of 16 bytes.
     seen = "printf '/*0060*/ NOP ;\\n\\t/*0070*/    @P0 LDG.E R5, desc[UR4][%s.%s] ;\\n' $1$2 $(wc -c <$3)\n"
     expect(instruction(seen), "@P0 LDG.E R5, desc[UR4][-bSM90.384]", "instruction")
     expect(instruction("echo '/*0060*/ NOP ;'\n"), None, "another place")

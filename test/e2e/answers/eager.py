@@ -1,5 +1,5 @@
-"""Lines inside a function that torch.compile made kernels of, which a rerun without it tells; a function each, its name
-is the claim."""
+"""Lines inside a function that torch.compile turned into kernels, found by a rerun without it. Each function's name is
+its claim."""
 
 from harness import expect, expect_in, program, true_line
 from passes import evidence, outcomes, rerun
@@ -9,7 +9,7 @@ FUSED = "fault kernel=fused nth=3 code=710"
 
 
 def _found(machine, fault):
-    """What the terminal shows, the report, and the lines that the rerun without the compiler told."""
+    """What the terminal shows, the report, and the lines that the rerun without the compiler found."""
     machine.plan(f"{FUSED}; {fault}" if fault else FUSED)
     said = rerun(machine, *program(NAME)).stderr
     report = machine.report()

@@ -1,4 +1,4 @@
-"""--full-log: what the rings have lost, and what is left when the log itself is; a function each; its name is the claim."""
+"""--full-log: what the rings have lost, and what remains if the log is lost too. Each function's name is its claim."""
 
 import re
 import signal
@@ -12,7 +12,7 @@ EVENT_RECORD, EVENT_WAIT = 7, 8  # wire::operation::Kind
 
 
 def _deep(machine, *options):
-    # The slow stream fails at its 30th of 41 operations, which are queued until after the ring has come round.
+    # The slow stream fails at its 30th of 41 operations. They are queued until the ring has been overwritten.
     machine.plan("hold kernel=slow nth=1 until=stream:2:6001; fault kernel=bad code=700")
     paced = ["paced"] if "--full-log" in options else []
     return machine.run(*program(DEEP, *paced), options=options)
@@ -46,7 +46,7 @@ def every_operation_is_dumped(machine):
 
 
 def when_events_were_recorded_and_waited_for_is_told(machine):
-    """Of two threads' calls one came first where it had returned when the other began."""
+    """A call of one thread came first if it had returned when the other thread's call began."""
     for options in ([], ["--full-log"]):
         machine.plan(targets.plan("event_wait"))
         machine.run(*targets.command(machine.build, "event_wait"), options=options)

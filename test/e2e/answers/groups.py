@@ -1,4 +1,4 @@
-"""Jobs of several ranks in groups, which call the simulated NCCL: who has not come to which call of which group."""
+"""Jobs of several ranks in groups that call the simulated NCCL: which rank has not reached which call of a group."""
 
 import json
 import pathlib
@@ -12,13 +12,13 @@ RANKS = {"ddp": 3, "pipeline": 4, "experts": 4}
 
 
 def _lines():
-    """The marked lines of the program, by mark."""
+    """The lines of the program that have marks, by mark."""
     text = pathlib.Path(program(PROGRAM, "ddp")[1]).read_text().splitlines()
     return {found[1]: number for number, line in enumerate(text, 1) if (found := re.search(r"  # ([A-Z ]+)$", line))}
 
 
 def _run(machine, shape, fault, *options, name=None):
-    """One launcher for all ranks. Its report, and what it printed."""
+    """Runs one launcher for all ranks. Returns its report and what it printed."""
     machine.environment["SIM_NCCL_FILE"] = str(machine.gpu / f"{shape}-{fault}-{name}")
     result = machine.run(*program(PROGRAM, shape, fault), options=["--nccl", "-o", name or f"{shape}-{fault}", *options])
     return result, machine.report("-o", name or f"{shape}-{fault}")
@@ -55,13 +55,13 @@ def job_that_hangs_without_its_groups_is_told_of_nccl(machine):
 
 
 def rank_that_works_on_is_late(machine):
-    """It launches kernels of its own for five times the limit; the others wait for it."""
+    """The rank launches other kernels for five times the limit, while the others wait for it."""
     result, report = _run(machine, "ddp", "busy", "--hang-report", "0.3")
     expect((result.returncode, result.stderr, report["findings"]), (0, "", []), "a rank that works")
 
 
 def rank_that_does_not_come_to_its_group_is_named(machine):
-    """Where two others wait for it, each in a group of its own, the one that came first is told."""
+    """If two ranks wait for it, each in a different group, the report names the one that began to wait first."""
     marks = {"world": "ALL REDUCE", "tp1": "ALL REDUCE", "pp1": "SEND", "ep1": "EXCHANGE", "dp1": "ALL REDUCE"}
     for shape, groups in (("ddp", ["world"]), ("pipeline", ["tp1", "pp1"]), ("experts", ["ep1", "dp1"])):
         found, (kind, group, function, number, absent), text = _stuck(machine, shape, "missing")
@@ -120,7 +120,7 @@ def profiler_that_the_user_turned_off_stays_off(machine):
 
 
 def plugin_that_the_user_named_gets_what_it_asks_for(machine):
-    """Whatever its version and mask: the same calls with the same handles as without cudadiag."""
+    """Whatever its version and mask, it gets the same calls with the same handles as without cudadiag."""
     for version in (2, 3, 4, 5, 6):
         for mask in (0, 1 << 1, 1 << 2, 1 << 8, 1 << 9, 0x1f00 | 0xff):
             logs = []

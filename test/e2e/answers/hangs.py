@@ -1,4 +1,4 @@
-"""Work that does not end: what a live run shows to others, and what is said when it is ended for it."""
+"""Work that does not end: what a live run shows to others, and what the report says when the run is ended for it."""
 
 import json
 import os
@@ -24,7 +24,7 @@ MARKED = 32  # wire::operation::kMarked
 
 
 def _marked(machine):
-    """Of each operation of the latest session, whether a marker stands behind it."""
+    """Whether a marker follows each operation of the latest session."""
     lines = expect_success(machine.cudadiag("dump")).stdout.splitlines()
     return [bool(int(re.search(r" flags=(\d+)", line)[1]) & MARKED) for line in lines if line.startswith("operation ")]
 
@@ -53,7 +53,7 @@ def _status(machine, *words):
 
 
 def _until(machine, run, shows, *words):
-    """The first status of the run that shows what is waited for."""
+    """The first status of the run that shows what it waits for."""
     while True:
         expect(run.poll(), None, "status of the run")
         result = machine.cudadiag("status", "--json", *words)
@@ -158,7 +158,7 @@ def ranks_with_a_launcher_each_are_one_job(machine):
         expect_in("rank 1: called 2 of them; it is on the host at", text, "text")
         expect(text.splitlines()[0].rpartition(",")[0], "cudadiag: first of 2 sessions: rank 0", "whose it is")
         second.terminate()
-        second.wait()  # before it reads the end of its input, and goes on
+        second.wait()  # before it reads the end of its input, and continues
         second.communicate()
     quiet = machine.cudadiag("ranks", "-o", "job", "-q").stdout
     expect((quiet.count("\n"), quiet.partition(",")[0]), (1, "cudadiag: rank 0"), "a quiet answer")
@@ -216,7 +216,7 @@ def _lives(pid):
 
 
 def hang_of_a_child_that_ignores_being_asked_is_killed(machine):
-    """The parent is asked and ends, which leaves the child to itself; the GPU must be free all the same."""
+    """The parent ends when it is asked to and leaves the child behind. The GPU must still be freed."""
     command = ["sh", "-c", """sh -c 'trap "" TERM; exec "$@"' sh "$@" >/dev/null 2>&1 & wait""", "sh",
                *stuck(machine, "kernel")]
     result = machine.run(*command, options=["--hang-after", "0.3"])
@@ -229,7 +229,7 @@ def hang_of_a_child_that_ignores_being_asked_is_killed(machine):
 
 
 def what_was_there_before_outlives_a_hang(machine):
-    """The shell's child is the launcher's once the shell has become it."""
+    """The shell's child becomes the launcher's child when the shell replaces itself with the launcher."""
     script = 'sleep 1000 </dev/null >/dev/null 2>&1 & echo $!; exec "$@"'
     result = machine.plain("sh", "-c", script, "sh", *machine.command(
         "run", "--rerun=never", "--hang-after", "0.3", "--", *stuck(machine, "kernel")))
@@ -242,7 +242,7 @@ def what_was_there_before_outlives_a_hang(machine):
 
 
 def idle_program_does_not_hang(machine):
-    """A tail of operations that no marker follows, which have all finished, while the host reads from a pipe."""
+    """No marker follows the last operations, which have all finished, while the host reads from a pipe."""
     run = machine.start(*machine.command("run", "--rerun=never", "--hang-after", "0.2", "--markers", "sparse", "--",
                                          *stuck(machine, "idle")))
     expect(run.stdout.readline(), "ready\n", "output")
@@ -323,7 +323,7 @@ def status_without_a_run_is_refused(machine):
 
 
 def status_of_a_killed_launcher_is_refused(machine):
-    """Also where the place of its memory names other processes' files by now."""
+    """This also holds if the place of its memory now names files of other processes."""
     run = machine.start(*machine.command("run", "--rerun=never", "--", *stuck(machine, "kernel")))
     pid = _until(machine, run, _kept_waiting)["processes"][0]["pid"]
     session = machine.state / "cudadiag" / machine.sessions()[0]
@@ -369,7 +369,7 @@ def status_of_a_launcher_that_was_killed_after_a_failure_leads_to_what_it_wrote(
         expect(machine.cudadiag("status", session).stderr,
                f"cudadiag: the run of {session} is incomplete: its cudadiag run was killed{left}; for what it had written "
                f"until then: cudadiag report {session}\n", "status")
-        run.communicate()  # its input ends, and so does it
+        run.communicate()  # its input ends, so it ends too
     expect_in("illegal memory access (700)", expect_success(machine.cudadiag("report", session)).stdout, "report")
 
 
@@ -384,7 +384,7 @@ def status_leaves_no_trace_of_a_clean_run(machine):
 
 
 def hang_is_followed_by_a_rerun_for_a_dump(machine):
-    """With real dumps: of the same kernel, of none, and of another program's failure, which is not the hang's."""
+    """With real dumps: of the same kernel, of no kernel, and of another program's failure that is not the hang."""
     for dump, device in (("running", ("spin.cuh", 8, None)), ("idle", None), ("load", None)):
         target = stuck(machine, "kernel")[0]
         command = program("hangs_twice.py", target, DATA / f"gpucore/{dump}.nvcudmp.gz")
@@ -484,14 +484,14 @@ def program_behind_a_shell_that_is_ended_while_it_hangs_is_told_of(machine):
 
 
 def program_that_ends_with_work_unfinished_is_told_of_where_it_matters(machine):
-    """hanging_kernel does not wait for its kernel: a correct program as far as anybody can tell."""
+    """hanging_kernel does not wait for its kernel, so it may be a correct program."""
     machine.plan("hang kernel=spin")
     result = machine.run(machine.build / "targets/hanging_kernel")
     expect((result.stdout, result.stderr, result.returncode), ("done\n", "", 0), "result")
 
 
 def all_operations_are_seen_to_end_where_hangs_are_looked_for(machine):
-    """Long kernels behind each other, with no marker between them, would look like one that does not end."""
+    """Long kernels in sequence without a marker between them would look like one kernel that does not end."""
     machine.plan("fault kernel=fill nth=40 code=700")
     for options, unmarked in ((["--hang-after", "60"], 0), (["--hang-after", "60", "--markers", "sparse"], 1), ([], 1)):
         machine.run(machine.build / "targets/million_launches", "40", options=options)

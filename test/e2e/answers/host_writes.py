@@ -1,4 +1,4 @@
-"""Copies out of pinned memory that the host changes before they have begun, and what only looks like that."""
+"""Copies out of pinned memory that the host changes before they begin, and cases that only look like this."""
 
 import json
 

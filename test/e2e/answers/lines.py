@@ -1,4 +1,4 @@
-"""Lines of native code that are not what they were, or not there: a function each; its name is the claim."""
+"""Lines of native code that have changed or are missing. Each function's name is its claim."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from harness import expect, expect_in, expect_success
 
 
 def _plugin(machine):
-    """A program and the library that it opens, which lies beside it."""
+    """A program, and the library next to it that it opens."""
     launcher, plugin = machine.folder / "dlopened_kernel", machine.folder / "libplugin.so"
     for made in (launcher, plugin):
         shutil.copy(machine.build / "targets" / made.name, made)

@@ -1,4 +1,4 @@
-"""What is told of memory: pointers that lie wrong, who holds how much; a function each; its name is the claim."""
+"""What reports say about memory: invalid pointers, and who holds how much. Each function's name is its claim."""
 
 import targets
 from harness import expect, expect_in, expect_success, program, true_line
@@ -169,7 +169,7 @@ def refusal_of_pytorchs_allocator_that_was_caught_is_none(machine):
 def _behind_kernel(machine, how, watch_by):
     nth = 1 if how == "unlaunched" else 2
     machine.plan("" if how == "parameter" else f"fault kernel=scale__24_4 nth={nth}")
-    # Without markers the kernel before the graph may have failed, too.
+    # Without markers, the kernel before the graph may have failed too.
     machine.run(machine.build / "targets/graph_behind_kernel", how,
                 options=["--markers=off", f"--watch-by={watch_by}"])
     finding = machine.report()["findings"][0]

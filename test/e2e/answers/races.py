@@ -1,4 +1,4 @@
-"""Races between streams: found, not found where there is none, and told; a function each; its name is the claim."""
+"""Races between streams: which are found, which are not reported, and how. Each function's name is its claim."""
 
 import json
 import resource
@@ -214,7 +214,7 @@ def kernels_are_judged_by_their_code(machine):
 
 
 def kernels_stay_unread_where_a_small_stack_ends_the_disassembler(machine):
-    """It ends alone: the launcher's threads have stacks of their own size."""
+    """Only the disassembler ends, because the launcher's threads have stacks of a fixed size."""
     _with_disassembler(machine)
     small = 32 << 10
     result, report = _races(machine, "race_kernels", f"{CUBIN} write__8 copy_from",
@@ -224,7 +224,7 @@ def kernels_stay_unread_where_a_small_stack_ends_the_disassembler(machine):
 
 
 def parts_of_a_buffer_race_where_they_overlap(machine):
-    """32 elements of 4 bytes each, from the one that is named on."""
+    """Each kernel uses 32 elements of 4 bytes, beginning at the named element."""
     _with_disassembler(machine)
     for which in ("part__8_4:0 copy_from", "part__8_4:31 part__8_4:0", "part__8_8:0 copy_from", "copy_from part__8_8:31"):
         _, finding = _expect_race(machine, "race_kernels", f"{CUBIN} {which}")
@@ -296,7 +296,7 @@ def device_code_that_is_loaded_again_is_kept_once(machine):
     _with_disassembler(machine)
     code = CUBIN.read_bytes()
     table = len(code) - int.from_bytes(code[40:48], "little")
-    large = _large_device_code(machine, (1 << 30) // 9 - table)  # nine times, all that is kept
+    large = _large_device_code(machine, (1 << 30) // 9 - table)  # nine times this size is the limit of what is kept
     large.write_bytes(large.read_bytes().replace(b"write__8", b"........").replace(b"copy__8_8", b"........."))
     _expect_race(machine, "race_kernels", f"{CUBIN} write__8 copy_from" + f" {large}" * 9)
 
@@ -304,7 +304,7 @@ def device_code_that_is_loaded_again_is_kept_once(machine):
 def device_code_beyond_the_limit_of_files_does_not_end_the_target(machine):
     large = _large_device_code(machine, 70 << 20)
     command = machine.command("races", "--", machine.build / "targets/race_kernels", large, "write__8", "elsewhere")
-    limit = 68 << 20  # of which one process's recording takes 64
+    limit = 68 << 20  # the recording of one process takes 64 of these
     process = machine.start(*command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
     output, errors = process.communicate(timeout=60)
     expect((process.returncode, output), (0, "done\n"), "status and stdout, where it says " + errors)

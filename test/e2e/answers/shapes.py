@@ -1,4 +1,4 @@
-"""How programs are started, and whose code then launches: a function each; its name is the claim."""
+"""Ways to start programs, and whose code then launches. Each function's name is its claim."""
 
 import os
 import subprocess
@@ -28,7 +28,7 @@ def _leads(machine, file, line=LINE):
 
 
 def _fails(machine, *command, file, line=LINE, **options):
-    """Under cudadiag the command ends as it does without, and the line is named."""
+    """Under cudadiag, the command ends as it does without it, and the report names the line."""
     machine.plan(FAULT)
     result = machine.run(*command, **options)
     expect(result.returncode, 3, f"status of {command}, which says {result.stderr}")
@@ -139,7 +139,7 @@ def cells_of_a_notebook(machine):
 
 
 def a_cell_at_the_place_in_memory_of_one_that_is_gone(machine):
-    """What a cell was made of is dropped when it has run, and the next one of its size may lie where it lay."""
+    """The code of a cell is freed after it has run, and the next code of its size may get the same address."""
     _write(machine.folder / "cells.py", (
         f"import sys\nsys.path.insert(0, {str(HERE / 'programs')!r})\nimport cuda\ncuda.start()\n"
         "launch, parameters = cuda.kernel('smooth')\n"
@@ -164,7 +164,7 @@ def scripts_of_a_shell(machine):
 
 
 def tools_that_start_the_program(machine):
-    """By becoming it, as `uv run` and `conda run` do on Linux, and as a child, as `accelerate launch` does."""
+    """Tools that replace themselves (`uv run` and `conda run` on Linux), or start a child (`accelerate launch`)."""
     for start in ("os.execvp(sys.argv[1], sys.argv[1:])",
                   "sys.exit(subprocess.run(sys.argv[1:]).returncode)",
                   "sys.exit(subprocess.run(sys.argv[1:], start_new_session=True, close_fds=True).returncode)"):
@@ -173,7 +173,7 @@ def tools_that_start_the_program(machine):
 
 
 def workers_of_a_job(machine):
-    """As torchrun has them: each in a session of its own, told its rank."""
+    """As under torchrun: each worker has a separate process session and gets its rank in the environment."""
     launcher = _write(machine.folder / "launcher.py", (
         "import os, subprocess, sys\n"
         "start = lambda rank: subprocess.Popen(sys.argv[1:], env={**os.environ, 'RANK': rank}, start_new_session=True)\n"
@@ -187,7 +187,7 @@ def workers_of_a_job(machine):
 
 
 def _environment(machine):
-    """A virtual environment inside the project, and where its packages are."""
+    """A virtual environment inside the project, and the folder of its packages."""
     folder = machine.folder / "project/env"
     expect_success(machine.plain(sys.executable, "-m", "venv", "--without-pip", folder))
     return folder, next(folder.glob("lib/python*/site-packages"))
@@ -220,7 +220,7 @@ def the_user_says_whose_code_it_is(machine):
     script = _write(machine.folder / "project/train.py", "import library\n\nlibrary.main()\n")
     command = (folder / "bin/python", script)
     _fails(machine, *command, options=["--user-code", packages], file=library)
-    _leads(machine, library)  # what was said is kept
+    _leads(machine, library)  # the session keeps the options
     for words, file, line in ((["--not-user-code", library], script, 3),
                               (["--not-user-code", packages, "--user-code", packages], library, LINE),
                               (["--user-code", packages, "--not-user-code", packages], script, 3)):

@@ -1,4 +1,4 @@
-"""Work that stands while the program runs: what --hang-report says of it, and of what is ordinary."""
+"""Work that makes no progress while the program runs: what --hang-report says about it, and about ordinary work."""
 
 import json
 import select
@@ -40,7 +40,7 @@ def _let_continue(run):
 
 
 def _end(run):
-    """The rest of what it says; communicate() would lose what was read ahead."""
+    """Returns the rest of its output. communicate() would lose text that was already buffered."""
     run.stdin.close()
     out, err = run.stdout.read(), run.stderr.read()
     run.wait()

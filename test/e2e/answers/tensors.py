@@ -1,5 +1,5 @@
-"""Where bad values came from, and races between tensors; a function each, its name is the claim. CUDADIAG_TORCH_PYTHON
-names an interpreter that has PyTorch, else the one that runs the tests is asked; without PyTorch they skip aloud."""
+"""Origins of bad values, and races between tensors. Each function's name is its claim. CUDADIAG_TORCH_PYTHON names
+an interpreter that has PyTorch; the default is the one that runs the tests. Without PyTorch, the tests skip aloud."""
 
 import json
 

@@ -1,14 +1,14 @@
-"""What NVIDIA's debugger and compute-sanitizer have to say; a function each, its name is the claim.
+"""What NVIDIA's debugger and compute-sanitizer report. Each function's name is its claim.
 
-They are foreign programs: here scripts stand in for them, which print what the real ones print, crash or hang. The
-simulated driver writes no core dumps: the programs lay real ones of an H200 where the driver would."""
+These are other programs. Here, scripts stand in for them, which print what the real ones print, crash or hang. The
+simulated driver writes no core dumps, so the programs put real dumps of an H200 where the driver would write them."""
 
 import gzip
 import json
 
 from harness import DATA, expect, expect_in, expect_success, expect_true_line, program
 
-# The shape of cuda-gdb 13.0, with the values of data/gpucore/assert.nvcudmp.
+# The format of cuda-gdb 13.0, with the values of data/gpucore/assert.nvcudmp.
 DEBUGGER = """Opening GPU coredump: here
 
 CUDA Exception: Warp Assert
@@ -35,7 +35,7 @@ def _saying(text, then=""):
 
 
 def _witness(text):
-    """The lines of `cudadiag core` that tell of the debugger."""
+    """The lines of `cudadiag core` about the debugger."""
     head, _, tail = text.partition("Witness ")
     return [line.strip() for line in tail.splitlines()], head
 
@@ -97,7 +97,7 @@ def debugger_gets_a_path_that_needs_no_quotes(machine):
 
 def compressed_dump_is_not_given_to_the_debugger_but_a_command_that_works(machine):
     _install(machine, "cuda-gdb", _saying(AGREES))
-    # Ours stands for the one that a user would paste into a shell.
+    # Our build replaces the one that a user would run from a shell.
     machine.environment["PATH"] = f"{machine.build}/bin:{machine.environment['PATH']}"
     for name in ("it's a dump.gz", "dump"):
         packed = machine.folder / name
@@ -114,7 +114,7 @@ def compressed_dump_is_not_given_to_the_debugger_but_a_command_that_works(machin
               f"-ex 'target cudacore {packed}.unpacked' -ex bt\n", result.stderr, "where it is not installed")
 
 
-# ---- a run with its witnesses
+# ---- a run with both tools
 
 LOAD = "_Z8far_loadPi"
 LOAD_DUMP = DATA / "gpucore/load.nvcudmp.gz"
@@ -124,7 +124,7 @@ The exception was triggered at PC 0x7f21277a0a70  far_load(int*)  (cases.cu:16)
 #0  0x00007f21277a0a90 in far_load(int*)<<<(2,1,1),(32,1,1)>>> () at /tmp/cases/cases.cu:16
 """
 
-# The shape of compute-sanitizer 2025.3 with --demangle no.
+# The format of compute-sanitizer 2025.3 with --demangle no.
 LOG = """========= COMPUTE-SANITIZER
 ========= Invalid __global__ read of size 4 bytes
 =========     at KERNEL+0x70 in /tmp/cases/cases.cu:16

@@ -1,4 +1,4 @@
-"""What people type: wrong words, folders that cannot be used, and what the commands say of this machine."""
+"""What people type: wrong words, unusable folders, and what the commands say about this machine."""
 
 import json
 import os
@@ -111,7 +111,7 @@ def folder_that_vanishes_costs_the_session_only(machine):
 
 
 def _refused(machine, *words):
-    """What is said on one line about a command line that is wrong."""
+    """The one-line message about a wrong command line."""
     result = machine.cudadiag(*words)
     expect((result.returncode, result.stdout, result.stderr.count("\n")), (125, "", 1), f"refusal of {words}")
     expect(result.stderr[:10], "cudadiag: ", "beginning of the message")
@@ -258,7 +258,7 @@ def reader_of_the_latest_session_says_that_a_newer_run_goes_on(machine):
     machine.run(*program("ten_launches.py"))
     (older,) = machine.sessions()
     expect(machine.cudadiag("report").stderr, "", "stderr without a newer run")
-    # Names tell seconds apart.
+    # Session names have a resolution of one second.
     finished = machine.state / "cudadiag" / older
     older = finished.with_name("20200101-000000-1")
     finished.rename(older)
@@ -348,7 +348,7 @@ def what_a_killed_launcher_recorded_is_said_to_be_lost(machine):
     finished = machine.state / "cudadiag" / older
     older = finished.with_name("20200101-000000-1")
     finished.rename(older)
-    expect_success(machine.cudadiag("env"))  # with which nothing was run: that is no news
+    expect_success(machine.cudadiag("env"))  # nothing was run with it, so no message mentions it
     run = machine.start(*machine.command("run", "--", "sh", "-c", "echo ready; read line"))
     expect(run.stdout.readline(), "ready\n", "first line")
     run.kill()

@@ -1,4 +1,4 @@
-"""What help, manual pages and completions say, held against the options themselves."""
+"""Compares help, manual pages and completions with the options themselves."""
 
 import re
 import shutil
@@ -29,7 +29,7 @@ def help_of_run_begins_with_what_most_need(machine):
 
 
 def _options(machine, command):
-    """The long options of a subcommand, by its help."""
+    """The long options of a subcommand, according to its help."""
     text = expect_success(machine.cudadiag(command, "--help")).stdout
     return set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", text, flags=re.MULTILINE))
 

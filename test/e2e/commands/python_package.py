@@ -33,7 +33,7 @@ def test_{number:03}():
 
 
 def _interpreter(*modules):
-    """One that has these modules: ours, or the distribution's."""
+    """An interpreter that has these modules: the current one, or that of the distribution."""
     for interpreter in ("python3", "/usr/bin/python3"):
         asked = subprocess.run([interpreter, "-c", "import " + ", ".join(modules)], capture_output=True)
         if asked.returncode == 0:
@@ -102,7 +102,7 @@ def pytest_leaves_nothing_of_a_suite_that_loses_no_context(machine):
     _suite(machine, losing=())
     ended = _pytest(machine, interpreter)
     expect((ended.returncode, machine.sessions()), (0, []), ended.stdout + ended.stderr)
-    # pytest names its own file there, in a folder of this test's.
+    # pytest prints the path of its own file, which is in this test's folder.
     assert "cudadiag" not in ended.stdout.replace(str(machine.folder), ""), ended.stdout
 
 

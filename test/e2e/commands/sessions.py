@@ -1,4 +1,4 @@
-"""Folders of sessions: what is removed, what others can do to them, and what a session of somebody else is good for."""
+"""Folders of sessions: what is removed, what other users can do to them, and how others' sessions are handled."""
 
 import json
 import os
@@ -66,7 +66,7 @@ def list_says_what_failed_where_and_keeps_what_it_has_read(machine):
     expect((listed["finding"], listed["exit"]), (None, {"code": 4, "signal": None}), "the same as JSON")
     expect((other["number"], other["state"], other["kept"], other["finding"]["grade"], other["finding"]["location"]["file"]),
            (2, "finished", False, "bracketed", path), "a failure as JSON")
-    # Only the manifest says whether the finding is to be made anew.
+    # Only the manifest shows whether the finding must be computed again.
     folder = machine.state / "cudadiag" / other["name"]
     shutil.rmtree(folder / "record")
     # If two sessions began in the same second, the one whose folder changed last is the newer one.
@@ -179,7 +179,7 @@ def why_a_folder_has_no_sessions_to_list_is_said(machine):
 
 
 def _foreign(machine, **manifest):
-    """A session in the folder "foreign" with this in its manifest."""
+    """A session in the folder "foreign" with these members in its manifest."""
     machine.run(*program("ten_launches.py"))
     folder = machine.folder / "foreign"
     shutil.copytree(machine.state / "cudadiag" / machine.sessions()[-1], folder)
@@ -278,7 +278,7 @@ def sources_that_have_effects_when_they_are_read_are_not(machine):
               "cuda.driver.cuStreamSynchronize(s)").format(str(pathlib.Path(true_line("ten_launches.py")[0]).parent))
     given = machine.folder / "given"
     given.write_text("a\nb\nsecret on stdin\n")
-    os.utime(given, (0, 0))  # older than the run: else its lines would not be shown for that
+    os.utime(given, (0, 0))  # older than the run, because its lines would not be shown otherwise
     for source in ("/proc/thread-self/environ", "/dev/fd/0", "/proc/kmsg"):
         machine.run("python3", "-c", script, source)
         with given.open() as stdin:

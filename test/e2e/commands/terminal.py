@@ -1,4 +1,4 @@
-"""What a person at a terminal sees; a function each, its name is the claim."""
+"""What a person at a terminal sees. Each function's name is its claim."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ HINT = "To prove this and find the cause: cudadiag bisect\r\n"
 
 
 class Screen:
-    """The rows that a terminal of so many columns shows; it wraps when a character has no room, as xterm does."""
+    """The rows that a terminal with this many columns shows. It wraps when a character has no room, as xterm does."""
 
     def __init__(self, columns, shown):
         self.rows, self.column = [""], 0
@@ -37,7 +37,7 @@ class Screen:
 
 
 def _frames(shown):
-    """The rows of progress, each painted over the one before."""
+    """The progress rows, each of which overwrites the previous one."""
     return [frame for frame in shown.split(WIPE)[1:] if frame.startswith("cudadiag: ") and "\n" not in frame]
 
 

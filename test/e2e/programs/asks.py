@@ -1,4 +1,4 @@
-"""Asks for a function that its module does not have, goes on with CUDA where "on" is given, and ends badly."""
+"""Looks up a function that its module lacks, continues to use CUDA if "on" is given, and ends badly."""
 
 import ctypes
 import sys

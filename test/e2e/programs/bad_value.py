@@ -1,5 +1,5 @@
-"""Looks rows up by hashed numbers, with PyTorch on the CPU; beside the third lookup, a launch is planned to fail. With
-"tells", it stands in for the hook in the confirming rerun, which reads tensors of a GPU alone."""
+"""Looks up rows by hashed numbers, with PyTorch on the CPU. At the third lookup, a launch may be planned to fail. With
+"tells", it stands in for the hook of the confirming rerun, which reads only tensors on a GPU."""
 
 import contextlib
 import json

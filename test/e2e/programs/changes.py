@@ -1,4 +1,4 @@
-"""changes.py KIND PLACE: changes something outside itself, once, then launches ten kernels of which the third may be
+"""changes.py KIND PLACE: changes something outside itself once, then launches ten kernels, the third of which may be
 planned to fail. PLACE is a folder that belongs to somebody else."""
 
 import array
@@ -175,7 +175,7 @@ def changes_flags():
     number = os.open(PLACE / "large", os.O_RDONLY)
     flags = array.array("l", [0])
     fcntl.ioctl(number, 0x80086601, flags)  # FS_IOC_GETFLAGS
-    flags[0] ^= 0x80  # no access times
+    flags[0] ^= 0x80  # turns off access times
     fcntl.ioctl(number, 0x40086602, flags)
 
 

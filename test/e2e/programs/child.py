@@ -1,4 +1,4 @@
-"""A parent that uses CUDA and is well, and a child of it that fails."""
+"""A parent that uses CUDA without an error, and its child, which fails."""
 
 import pathlib
 import subprocess

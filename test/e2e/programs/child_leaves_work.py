@@ -1,4 +1,4 @@
-"""A child that ends with work under way, and then a parent that waits for a kernel which does not end."""
+"""A child that ends with unfinished work, and then a parent that waits for a kernel that does not end."""
 
 import os
 import subprocess

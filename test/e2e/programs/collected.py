@@ -1,4 +1,4 @@
-"""The third launch is bad. Where our own code touches tensors, it finds garbage: a stream, with work, that ends."""
+"""The third launch is bad. When our hook handles tensors, Python collects a stream that still has unfinished work."""
 
 import contextlib
 import os

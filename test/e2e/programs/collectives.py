@@ -1,4 +1,4 @@
-"""Two ranks that call collectives. The kernels do nothing: which of them never end is the plan's business.
+"""Two ranks that call collectives. The kernels do nothing; the plan decides which of them never end.
 usage: collectives.py missing|other|alike"""
 
 import os
@@ -13,7 +13,7 @@ if rank is None:
     ranks = [subprocess.Popen([sys.executable, __file__, how], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                               env={**os.environ, "RANK": str(number),
                                    "CUDADIAG_SIM_PLAN": os.environ[f"PLAN_{number}"]}) for number in range(2)]
-    # A collective that one of them has not yet called must not look like a hang of the other.
+    # A collective that one rank has not yet called must not look like a hang of the other rank.
     for child in ranks:
         child.stdout.readline()
     for child in ranks:
@@ -34,7 +34,7 @@ for step in range(3):
     if step == 2:
         print("waits", flush=True)
         if rank == "1" and how == "missing":
-            # It does not end, and nothing is wrong with that.
+            # The rank does not end, and this is not an error.
             sys.stdin.read()  # AWAY
         else:
             sys.stdin.readline()

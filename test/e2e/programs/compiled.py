@@ -1,5 +1,5 @@
-"""A library launches on two streams, in reruns by another way through itself; the first stream is cut off by the bad
-launch on the second one."""
+"""A library launches on two streams, and takes a different path through itself in reruns. The bad launch on the second
+stream cuts off the first stream."""
 
 import pathlib
 import sys

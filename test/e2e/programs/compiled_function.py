@@ -1,4 +1,4 @@
-"""A function of which a compiler made one kernel, as torch.compile does; told not to, it launches one for each line."""
+"""A function that a compiler made into one kernel, as torch.compile does. Without the compiler, each line launches."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ class Model:
 
 
 def compiled():
-    """Model as Dynamo leaves it: of the same file and name, and what it calls is Inductor's."""
+    """Model as Dynamo leaves it: with the same file and name, but it calls code of Inductor."""
     names = {"fused": fused, "stream": stream, "parameters": parameters}
     for path, text in (("<string>", "def launcher():\n    fused(stream, parameters, None)\n"),
                        ("/tmp/torchinductor_u/ab/cab.py", "def call():\n    launcher()\n"),

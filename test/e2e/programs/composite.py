@@ -1,4 +1,4 @@
-"""Ten launches by a function that takes another way while a mode is on, from step FROM on: composite.py FROM"""
+"""Ten launches by a function that takes a different path while a mode is on, from step FROM on: composite.py FROM"""
 
 import functools
 import pathlib

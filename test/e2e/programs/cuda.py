@@ -1,4 +1,4 @@
-"""The driver API through ctypes. What the programs call is the driver's own function, so that the frame that issues an
+"""The driver API through ctypes. The programs call the driver's functions directly, so that the frame that issues an
 operation is the program's."""
 
 import ctypes
@@ -14,7 +14,7 @@ def check(code):
 
 
 def start():
-    """A current context on the first device."""
+    """Makes a context on the first device current."""
     check(driver.cuInit(0))
     context = ctypes.c_void_p()
     check(driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
@@ -28,7 +28,7 @@ def stream():
 
 
 def kernel(name):
-    """(launch, parameters): launch(stream, parameters, None) runs the kernel in one thread."""
+    """Returns (launch, parameters): launch(stream, parameters, None) runs the kernel in one thread."""
     module, function = ctypes.c_void_p(), ctypes.c_void_p()
     check(driver.cuModuleLoadData(ctypes.byref(module), b".version 6.0\n.target sm_50\n.address_size 64\n"))
     check(driver.cuModuleGetFunction(ctypes.byref(function), module, name.encode()))

@@ -1,4 +1,4 @@
-"""Stays until its standard input ends; with an argument it has asked for a device before, and for nothing more."""
+"""Runs until its standard input ends. With an argument, it has requested a device before, and nothing more."""
 
 import sys
 

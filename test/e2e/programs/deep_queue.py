@@ -1,5 +1,5 @@
-"""A stream with much to do fails in the middle of it, after so many launches on another one that the recording's ring has
-come round. With an argument: waits now and then until the full log has all of it."""
+"""A long queue on one stream fails in the middle, after launches on another stream have overwritten the whole ring of
+the recording. With an argument, it sometimes waits until the full log has everything."""
 
 import os
 import pathlib
@@ -22,7 +22,7 @@ def numbers(data):
 
 
 def logged():
-    """How many operations the full log has: the items of cudadiag-session(5), of which the last may be half there."""
+    """How many operations the full log has: the items of cudadiag-session(5), the last of which may be incomplete."""
     records, items = 0, numbers(LOG.read_bytes()[24:] if LOG.exists() else b"")
     try:
         for key in items:
@@ -55,5 +55,5 @@ for step in range(6000):
         while logged() < step:
             time.sleep(0.01)
 cuda.check(cuda.driver.cuStreamSynchronize(busy))
-busy_launch(busy, parameters, None)  # upon which the slow stream begins
+busy_launch(busy, parameters, None)  # after this launch, the slow stream begins
 sys.exit(3 if cuda.driver.cuCtxSynchronize() else 0)

@@ -1,4 +1,4 @@
-"""Fails, fills the pipe that its standard error is, and goes on until it is asked to end."""
+"""Fails, fills the pipe that is its standard error, and continues until it is asked to end."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""Uses CUDA and forks. The child of "refused" ends as PyTorch has it end there, before it calls CUDA."""
+"""Uses CUDA and forks. With "refused", the child ends before it calls CUDA, as PyTorch ends it there."""
 
 import os
 import sys

@@ -1,5 +1,5 @@
-"""Fills the disk that its recording is to be kept on, and fails; before that, it launches until the full log, if there is
-one, has a MiB."""
+"""Fills the disk that holds its recording, and fails. Before that, it launches until the full log, if there is one, has
+a MiB."""
 
 import os
 import pathlib

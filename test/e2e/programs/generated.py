@@ -1,4 +1,4 @@
-"""Ten launches by code that a library wrote; the third may be planned to fail."""
+"""Ten launches by code that a library generated. The third may be planned to fail."""
 
 import pathlib
 import sys

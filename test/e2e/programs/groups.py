@@ -1,9 +1,9 @@
-"""A job of several ranks that call the simulated NCCL, in groups as training jobs have them.
+"""A job of several ranks that call the simulated NCCL, in the groups that training jobs use.
 usage: groups.py ddp|pipeline|experts|alone [missing|size|order|slow|busy]
 
   ddp       three ranks, all in one group
-  pipeline  ranks 0 and 1 are one stage, 2 and 3 the next: a group for the tensors of each stage, and one from stage to
-            stage for each pair
+  pipeline  ranks 0 and 1 are one stage, ranks 2 and 3 the next: a group for the tensors of each stage, and for each
+            pair a group from stage to stage
   alone     one rank, which calls everything
   experts   four ranks: experts' groups {0, 1} and {2, 3}, which exchange messages, and data groups {0, 2} and {1, 3}
 """
@@ -20,11 +20,11 @@ shape, fault = sys.argv[1], (sys.argv[2:] or ["none"])[0]
 RANKS = {"ddp": 3, "pipeline": 4, "experts": 4, "alone": 1}[shape]
 STEPS = 5
 FLOAT, SUM = 7, 0
-ODD = RANKS - 1  # the rank that does something else
+ODD = RANKS - 1  # the rank that behaves differently
 rank = os.environ.get("RANK")
 
 if rank is None:
-    # A rank that has not come waits for the end of its input, and nothing is wrong with that.
+    # A missing rank waits for the end of its input, which is not an error.
     ranks = [subprocess.Popen([sys.executable, *sys.argv], stdin=subprocess.PIPE,
                               env={**os.environ, "RANK": str(number)}) for number in range(RANKS)]
     sys.exit(max(abs(child.wait()) for child in ranks))
@@ -67,7 +67,7 @@ def differs(step, what):
 
 
 def slow_down(step):
-    """A long host function, as a slow data loader is: the others wait, and then all go on."""
+    """A long host function, like a slow data loader. The others wait, and then all continue."""
     if differs(step, "slow"):
         subprocess.run(["sleep", "0.3"])
     if differs(step, "busy"):
@@ -125,7 +125,7 @@ def pipeline():
         else:
             receive(between, 0, size)
             send(between, 0, size)
-        # Work that the GPU has not done yet must not pile up beyond a step.
+        # Unfinished GPU work must not accumulate over more than a step.
         cuda.driver.cuStreamSynchronize(stream)
 
 

@@ -1,4 +1,4 @@
-"""Asks for more memory than there is, takes less, and goes on: a correct program."""
+"""Requests more memory than there is, takes less, and continues. It is a correct program."""
 
 import ctypes
 

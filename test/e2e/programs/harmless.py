@@ -1,4 +1,4 @@
-"""harmless.py KIND: does what programs do without changing anything that is not their own, then launches as probe.py does."""
+"""harmless.py KIND: does ordinary things that change only the program's own files, then launches as probe.py does."""
 
 import asyncio
 import ctypes
@@ -175,7 +175,7 @@ def _answer(port):
 
 
 def talks_over_tcp():
-    """As ranks do that meet at a port."""
+    """Like ranks that meet at a port."""
     with socket.create_server(("", 0)) as server:
         child = multiprocessing.get_context("spawn").Process(target=_answer, args=(server.getsockname()[1],))
         child.start()
@@ -185,7 +185,7 @@ def talks_over_tcp():
 
 
 def waits_for_a_server():
-    """Its clients try until somebody listens."""
+    """Its clients retry until somebody listens."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -1,5 +1,5 @@
-"""A signal comes while the hook's code runs, and its handler raises. "start": while the hook's sources are started;
-else while it looks at the watched line."""
+"""A signal arrives while the hook's code runs, and its handler raises. With "start", this happens while the hook's
+sources are loaded; otherwise, while the hook reads the watched line."""
 
 import signal
 import sys
@@ -17,7 +17,7 @@ def late(number, frame):
 
 
 class Torch:
-    """The hook asks it what a tensor is."""
+    """The hook asks this class what a tensor is."""
 
     armed = False
 

@@ -1,4 +1,4 @@
-"""Trains for a few steps on the CPU; nan_training.py CASE says how NaN comes about, and what the program does about it."""
+"""Trains for a few steps on the CPU: nan_training.py CASE. CASE selects how NaN arises and how the program reacts."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Rank 1 of a job fails, and says so in its exit status; the others do not."""
+"""Rank 1 of a job fails and shows this in its exit status. The other ranks succeed."""
 
 import os
 import sys

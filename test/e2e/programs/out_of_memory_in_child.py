@@ -1,5 +1,5 @@
-"""A parent of status 1, and a child of it that asked for more memory than there is, last, and ended as it was told to:
-"0" or another status, or "killed"."""
+"""A parent with exit status 1, and its child, whose last call requested more memory than there is. The child ends as
+the argument says: with "0" or another status, or "killed"."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""Ten launches, the third may be planned to fail; what else it does, its arguments say."""
+"""Ten launches, the third of which may be planned to fail. Its arguments select what else it does."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ RERUN = os.environ.get("CUDADIAG_PASS") == "confirm"
 
 
 def start_sleeper():
-    """A process that outlives this one, in a session of its own."""
+    """Starts a process that outlives this one, in a separate session."""
     sleeper = subprocess.Popen(["sleep", "1000"], start_new_session=True, stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     print("sleeper", sleeper.pid, flush=True)

@@ -1,4 +1,4 @@
-"""Two operations on one array of a library's, on two streams. `once`: they are ordered in the rerun; `kernels`: both are
+"""Two operations on one array of a library, on two streams. `once`: they are ordered in the rerun. `kernels`: both are
 kernels."""
 
 import ctypes

@@ -1,5 +1,5 @@
-"""Two ranks and who starts them: one is at work that does not end when the other ends, with an exception of its own or,
-"alone", after it; then the one that is left is ended."""
+"""Two ranks and their parent. One rank has unfinished work when the other ends with an exception, or, with "alone",
+ends after it. The parent then ends the remaining rank."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ if len(sys.argv) < 3:
     start = [sys.executable, __file__, *sys.argv[1:]]
     alone = "alone" in sys.argv
     with subprocess.Popen([*start, "waits"], stdout=subprocess.PIPE) as waiting:
-        waiting.stdout.readline()  # it is at work
+        waiting.stdout.readline()  # it is working
         if alone:
             waiting.kill()
             waiting.wait()

@@ -1,4 +1,4 @@
-"""Uses CUDA, then becomes another program that fails: one process id, two lives."""
+"""Uses CUDA, then replaces itself with another program that fails: one process id for two programs."""
 
 import os
 import pathlib

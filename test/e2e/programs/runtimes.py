@@ -1,10 +1,10 @@
-"""runtimes.py OTHER: begins with the simulated runtime and goes on with another one; says after each whether somebody
-hears of launches."""
+"""runtimes.py OTHER: begins with the simulated runtime and continues with another one. After each, it prints whether
+somebody observes launches."""
 import ctypes
 import sys
 
 LAUNCH = 211  # CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000
-SWITCHES = 16 + 1024  # where hooks.h has the runtime's
+SWITCHES = 16 + 1024  # the offset of the runtime's switches in hooks.h
 
 cuda = ctypes.CDLL("libcuda.so.1")
 cuda.sim_hooks.restype = ctypes.c_void_p

@@ -1,5 +1,5 @@
-"""Batches in shared memory, as a data loader hands them on: says how many find room, then fails. With an argument: writes
-another one that has found none, which is a bus error."""
+"""Batches in shared memory, as a data loader makes them. Prints how many fit, then fails. With an argument, also
+writes a batch that does not fit, which causes a bus error."""
 
 import itertools
 import mmap

@@ -1,4 +1,4 @@
-"""Three launches of a kernel named for the rank; needs nothing beside it, so that it can be put anywhere."""
+"""Three launches of a kernel named after the rank. It needs no other file, so it can be copied anywhere."""
 import ctypes
 import os
 import sys

@@ -1,5 +1,5 @@
-"""As a runner of scripts does: each statement is compiled at its own line of one file, and forgotten when it has run.
-Nothing but that line tells it from the one before it, whose memory it gets."""
+"""Like a script runner: it compiles each statement at its own line of one file, and frees it after running it. Only
+that line distinguishes it from the previous statement, whose memory it gets."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Launches, and takes memory until there is none; where it gets four GiB, none is kept from it."""
+"""Launches, and allocates memory until there is none. At four GiB it stops, because memory is then not limited."""
 
 import sys
 

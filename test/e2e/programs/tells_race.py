@@ -1,4 +1,4 @@
-"""Stands in for the hook of `cudadiag races --tensors`: says what that would say of two lines of this file."""
+"""Stands in for the hook of `cudadiag races --tensors`: writes what that would write about two lines of this file."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Ten launches on one stream; the third may be planned to fail. The error shows at the synchronise."""
+"""Ten launches on one stream. The third may be planned to fail. The error appears at the synchronisation."""
 
 import os
 import sys

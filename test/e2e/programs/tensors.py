@@ -1,4 +1,4 @@
-"""Takes memory by a stand-in for PyTorch's allocator until there is none."""
+"""Allocates memory through a stand-in for PyTorch's allocator until there is none."""
 
 import pathlib
 import sys

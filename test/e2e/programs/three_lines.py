@@ -1,4 +1,4 @@
-"""Three kernels, a line each, launched many times and waited for one after the other."""
+"""Three kernels, one per line, each launched many times. The program waits for them one after the other."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The bad launch is on the second stream; the first stream is cut off by it."""
+"""The bad launch is on the second stream. It cuts off the first stream."""
 
 import sys
 

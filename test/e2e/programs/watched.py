@@ -1,4 +1,4 @@
-"""Launches whose third fails, now and then."""
+"""Launches, the third of which sometimes fails."""
 
 import sys
 

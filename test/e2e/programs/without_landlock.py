@@ -1,5 +1,5 @@
-"""without_landlock.py COMMAND…: runs it as on a kernel without Landlock, whose first system call does not exist there,
-and with a network of its own, which nobody else uses."""
+"""without_landlock.py COMMAND…: runs the command as on a kernel without Landlock, whose first system call fails there,
+and in a private network that nobody else uses."""
 
 import ctypes
 import fcntl
@@ -20,7 +20,7 @@ def refuse(call, error):
         (LOAD, 0, 0, 0), (JUMP_EQUAL, 0, 1, call), (RETURN, 0, 0, ERRNO | error), (RETURN, 0, 0, ALLOW)))
     buffer = ctypes.create_string_buffer(code)
     text = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
-    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, text, 0, 0):  # no new privileges; a filter of system calls
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, text, 0, 0):  # no new privileges; a filter for system calls
         sys.exit(77)
 
 

@@ -1,4 +1,4 @@
-"""A rerun that nobody asked for changes nothing, and proves what it can; a function each, its name is the claim."""
+"""A rerun that the user did not request changes nothing, and proves what it can. Each function's name is its claim."""
 
 import os
 import pathlib
@@ -54,7 +54,7 @@ def rerun_appends_to_no_file(machine):
 
 
 def rerun_appends_to_no_file_on_a_mount(machine):
-    """A folder that lies elsewhere is mounted below the working folder, as containers have it."""
+    """A folder from elsewhere is mounted below the working folder, as in containers."""
     if os.getuid() != 0:
         skip("only root may mount")
     (machine.folder / "mounted").mkdir()
@@ -104,7 +104,7 @@ def background_writer_of_a_rerun_writes_nothing(machine):
 def rerun_sends_nothing(machine):
     _expect_once(machine, "sends_to_a_server", "sends_to_a_local_server", "sends_to_a_nameless_server",
                  "sends_a_local_datagram", "writes_to_a_pipe")
-    # In a network of its own nobody takes them, and the program need not know.
+    # In a private network, nobody receives them, but the program need not know this.
     _expect_once(machine, "sends_a_datagram", "sends_a_message", reached=_has_private_network(machine))
 
 
@@ -113,7 +113,7 @@ def rerun_serves_nobody(machine):
 
 
 def rerun_at_the_port_of_a_living_server_leaves_it_alone(machine):
-    """The first run's server lives on; the rerun starts another at the same port, and asks that one."""
+    """The first run's server continues to run. The rerun starts another one at the same port, and queries that one."""
     _needs_private_network(machine)
     machine.plan(AGAIN)
     with Place(machine) as place:
@@ -156,7 +156,7 @@ def rerun_touches_no_stranger(machine):
 
 
 def kernel_confines_the_rerun_whoever_answers_its_calls(machine):
-    """Landlock keeps it from looking into processes of others, which no answer to a system call does."""
+    """Landlock keeps it from reading other processes, which no answer to a system call prevents."""
     machine.plan(AGAIN)
     with Place(machine) as place:
         looks = f'readlink /proc/{place.stranger().pid}/cwd; exec "$@"'
@@ -220,7 +220,7 @@ def program_whose_processes_meet_at_a_port_is_proven(machine):
 
 
 def program_whose_processes_meet_at_a_port_is_proven_in_a_container(machine):
-    """Where root lacks the right to make a network, but may make a user namespace."""
+    """Root lacks the right to create a network, but may create a user namespace."""
     if os.getuid() != 0:
         skip("only root can give up a right of root")
     machine.wrapper = ["setpriv", "--bounding-set", "-sys_admin"]
@@ -247,7 +247,7 @@ def nothing_of_a_rerun_is_left(machine):
     (folder,) = [path for path in (machine.state / "cudadiag").iterdir() if not path.is_symlink()]
     expect((folder / "confirm/private").exists(), False, "a private folder in the session")
     expect([name for name in os.listdir(machine.folder) if name.startswith("cudadiag-")], [], "temporary folders")
-    own = [name for name in os.listdir("/dev/shm") if name.startswith(machine.folder.name)]  # others test beside us
+    own = [name for name in os.listdir("/dev/shm") if name.startswith(machine.folder.name)]  # other tests run too
     expect(own, [], "files in shared memory")
 
 
@@ -278,7 +278,7 @@ exec "$@"
 
 
 def orphan_of_another_program_is_none_of_the_reruns(machine):
-    """An entry point of a container starts services, and then becomes cudadiag."""
+    """The entry point of a container starts services, and then replaces itself with cudadiag."""
     machine.plan(AGAIN)
     slow = 'test "$CUDADIAG_PASS" = record || sleep 1; exec "$@"'
     command = machine.command("run", "--rerun=auto", "--no-device-pass", "--", "sh", "-c", slow, "sh", *program("probe.py"))

@@ -1,4 +1,4 @@
-"""A launch that a rerun saved, and what it does when it is made again alone; a function each, its name is the claim."""
+"""A launch that a rerun saved, and what it does when it is repeated on its own. Each function's name is its claim."""
 
 import json
 import os
@@ -78,7 +78,7 @@ def pointers_in_memory_are_followed_one_level(machine):
 
 
 def launch_that_fails_by_what_runs_beside_it_does_not_fail_alone(machine):
-    # The third launch of a process, which a replay does not have.
+    # The failure is planned for the third launch of a process, which a replay does not have.
     machine.plan("fault kernel=sim_store_through nth=3")
     finding, _, _ = _saved(machine, "good")
     expect(finding["alone"]["text"], "does not fail alone: it depends on what runs beside it (likely a race)", "alone")
@@ -97,7 +97,7 @@ def memory_beyond_the_limit_is_listed_as_missing(machine):
     _, folder, _ = _saved(machine, "large", "--save-limit", "1")
     table = next(block for block in _launch(folder)["memory"] if block["bytes"] == 4 << 20)
     expect((table["missing"], table["contents"]["bytes"]), ("limit", (1 << 20) - 8), "the table, after a variable")
-    # The bad pointer lies at its beginning, to which the parameter points.
+    # The bad pointer is at the beginning of the block to which the parameter points.
     expect(_replayed(machine, folder)["outcome"], "fails as it did", "replay")
 
 
@@ -121,7 +121,7 @@ def program_that_does_not_fail_leaves_no_launch(machine):
 
 
 def _saved_node(machine, mode, mark="TRUE LINE"):
-    """The folder of the node's launch; None: it was not saved. And what bisect printed."""
+    """The folder of the node's launch, or None if it was not saved; and what bisect printed."""
     machine.run(machine.build / "targets/saved_node", mode)
     result = expect_success(_bisect(machine))
     (finding,) = machine.report()["findings"]
@@ -205,7 +205,7 @@ def driver_that_switches_no_node_off_leaves_nothing_saved(machine):
 
 
 def _output_of_saving(machine):
-    """What the program printed in the rerun that saves."""
+    """What the program printed in the rerun that saves the launch."""
     (folder,) = (machine.state / "cudadiag" / machine.sessions()[-1]).glob("launch*")
     return (folder / "output.txt").read_text()
 
@@ -292,7 +292,7 @@ def smallest_set_of_memory_is_found_and_written(machine):
     _, folder, _ = _saved(machine, "through")
     launch = _launch(folder)
     found = _replayed(machine, "--minimise", "--write", machine.folder / "small", folder)
-    # A table of zeros leads to the null pointer, which fails just so.
+    # A table of zeros leads to the null pointer, which fails in the same way.
     expect((found["minimal"]["needed"], found["minimal"]["whole"]), ([], True), "blocks")
     small = _launch(machine.folder / "small")
     expect([block for block in small["memory"] if block["contents"]], [], "contents")
@@ -326,7 +326,7 @@ def standalone_source_does_the_same(machine):
     expect_in("cuModuleGetFunction", machine.plain("./alone", cwd=folder).stdout, "another problem")
 
 
-# ---- launches of others
+# ---- launches of other users
 
 
 def launch_of_another_host_runs_only_on_request(machine):
@@ -381,7 +381,7 @@ def session_with_a_launch_can_be_removed_whole(machine):
 
 
 def findings_of_the_sanitizer_name_the_block(machine):
-    """With a stand-in: it runs the launch, and says of the first allocation what memcheck would."""
+    """A stand-in runs the launch, and reports of the first allocation what memcheck would."""
     _, folder, _ = _saved(machine, "through")
     tools = machine.folder / "tools"
     tools.mkdir()

@@ -1,4 +1,4 @@
-"""What is run again, by itself or by `cudadiag bisect`, and what it adds; a function each, its name is the claim."""
+"""What is rerun, automatically or by `cudadiag bisect`, and what a rerun adds. Each function's name is its claim."""
 
 import os
 import pathlib
@@ -18,7 +18,7 @@ def _codes(report):
 
 
 def _alive(pid):
-    """Not gone, and not merely unburied."""
+    """Whether the process exists and is not a zombie."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
@@ -95,7 +95,7 @@ def race_is_concluded_only_where_a_rerun_that_does_not_wait_fails_again(machine)
 
 
 def _copied(machine, *names):
-    """Programs to edit."""
+    """Copies of programs, for editing."""
     for name in names:
         shutil.copy(HERE / "programs" / name, machine.folder)
     return machine.folder / names[-1]
@@ -124,7 +124,7 @@ ANOTHER_TEXT = "; ten_launches.py was edited before the rerun, so the rerun says
 
 def rerun_of_an_edited_source_neither_proves_nor_refutes(machine):
     machine.plan(AGAIN)
-    # The second's code is laid out otherwise, so that no call of the rerun is one of the first run's.
+    # The code of the second program has a different layout, so that no call of the rerun matches one of the first run.
     for text in ("# one line more\n", "print(1 + len(__name__))\n"):
         script = _copied(machine, "cuda.py", "ten_launches.py")
         machine.run(sys.executable, script)
@@ -240,7 +240,7 @@ def failure_elsewhere_is_put_beside_the_first(machine):
     expect([outcome for _, outcome in outcomes(report)],
            ["bracketed", *2 * ["failed, but not at an operation that it waited for"], "a different failure"], "passes")
     found = [(finding["location"]["line"], finding["evidence"]["grade"]) for finding in report["findings"]]
-    # A rerun that failed at the first line leaves the second one in doubt.
+    # A rerun that failed at the first line leaves the second line in doubt.
     expect(found, [(true_line("three_lines.py", "LINE two")[1], "inferred"),
                    (true_line("three_lines.py", "LINE three")[1], "proven")], "findings")
     expect_in("the first run did not suspect it", evidence(report, 1)[1], "because")
@@ -435,7 +435,7 @@ def bisect_says_what_it_cannot_do(machine):
         expect(result.returncode, 125, "status of " + str(words))
         expect_in(why, result.stderr, "message")
     expect(len(machine.report()["passes"]), 1, "passes")
-    # One of those that are named instead will do.
+    # Any of the lines that the message suggests can be used.
     named = machine.cudadiag("bisect", "--site", "ten_launches.py:1").stderr.rpartition("lines are: ")[2].split(", ")
     expect(len(set(named)), len(named), "lines that are named, each once")
     file, line = true_line("ten_launches.py")
@@ -503,7 +503,7 @@ def which_of_the_kernels_of_a_line_it_is_a_rerun_says(machine):
     expect_in("the likeliest of 64 or more kernels", result.stderr, "the first answer")
     expect_in("Kernel  worker_40  grid", result.stderr, "the whole report after the rerun")
     launch = machine.report()["findings"][0]["launch"]
-    # The call that failed is not among the few that are listed of the first run.
+    # The failing call is not among the few calls that are listed for the first run.
     expect((launch["kernel"], launch["site_ordinal"]), ("worker_40", None), "kernel and call")
 
 
@@ -530,7 +530,7 @@ def of_several_candidates_the_one_leads_whose_kernel_the_core_dump_names(machine
     finding = report["findings"][0]
     expect((finding["launch"]["kernel"], finding["device"]["line"]), ("far_store(int*)", 15), "kernel and device line")
     expect("device-disagrees" in _codes(report), False, "whether the dump is said to disagree")
-    # The other way round the line leads from the start.
+    # In the opposite order, the line leads from the start.
     machine.plan(f"fault kernel={kernel} nth=3 code=700 after=stream:1:2")
     said = machine.run(*program("leaves_dump.py", "smooth", dump, kernel), options=["--rerun=always"], timeout=60).stderr
     _, line = true_line("leaves_dump.py")

@@ -1,4 +1,4 @@
-"""What keeps a command from being rerun unasked; a function each, its name is the claim."""
+"""Reasons against rerunning a command without asking. Each function's name is its claim."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ from passes import AGAIN, expect_proven, outcomes, rerun, session_of
 
 
 def _expect_refused(machine, result, why):
-    """No rerun, the reason, and how to ask for one."""
+    """Expects no rerun, the reason, and the command that requests one."""
     (line,) = [line for line in result.stderr.splitlines() if "not run again, as " in line]
     expect_in(why, line.partition(", as ")[2], "message")
     expect_in(". To prove this and find the cause: cudadiag bisect", line, "message")

@@ -1,5 +1,5 @@
-"""What a rerun takes from inside Python; a function each, its name is the claim. PyTorch's operators are beyond the
-simulated driver: test/hook has them."""
+"""The values that a rerun reads inside Python. Each function's name is its claim. The simulated driver cannot run
+PyTorch's operators; test/hook tests those."""
 
 import pathlib
 import re
@@ -115,7 +115,7 @@ def the_target_finds_nothing_of_it(machine):
 
 
 def saved_call_is_made_again_and_told(machine):
-    import tarfile  # takes long, for each of many processes
+    import tarfile  # slow to import in each of many processes
 
     machine.plan(FAULT)
     _, report = _rerun(machine, *program("values.py", "saves"), options=["--save-inputs"])
@@ -267,7 +267,7 @@ def librarys_thread_leads_to_the_line_that_started_it(machine):
         assert re.search(rf"\nIssued  by \S+/{name}:\d+, apply, on a thread that this line started\n", text), text
         assert re.search(r"\nPython +\S+/kernels.py:\d+ apply\n(?: .*\n)+Started ", text), text
         assert re.search(rf"\n(?:Started|       ) \* \S+/library_threads.py:{line[1]} in_thread\n", text), text
-        assert not re.search(r"\n  > .* of this line\n", text), text  # the call is of the library's
+        assert not re.search(r"\n  > .* of this line\n", text), text  # the number of calls belongs to the library
 
 
 def what_a_pool_of_threads_was_given_leads_to_the_line_that_gave_it(machine):

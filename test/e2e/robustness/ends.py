@@ -1,4 +1,4 @@
-"""The program ends as it does without us, however it ends. CUDADIAG_REPETITIONS: how often each case is tried (3)."""
+"""The program ends as it does without cudadiag, however it ends. CUDADIAG_REPETITIONS: how often each case runs (3)."""
 
 import os
 import signal
@@ -9,12 +9,12 @@ REPETITIONS = int(os.environ.get("CUDADIAG_REPETITIONS", "3"))
 
 
 def _said_by_program(stderr):
-    """Without our own lines: -q leaves one, which may be about a signal as well."""
+    """Removes our own lines. -q leaves one, which may also be about a signal."""
     return [line for line in stderr.splitlines() if not line.startswith("cudadiag: ")]
 
 
 def _ends_alike(machine, name, *arguments, status, stderr=()):
-    """Not compared with a plain run: where threads end together, libc lets some of these crash."""
+    """Does not compare with a plain run: if threads end together, libc lets some of these runs crash."""
     for n in range(REPETITIONS):
         command = (machine.build / "targets" / name, *arguments)
         recorded = machine.run(*command, options=["-q"], timeout=60)

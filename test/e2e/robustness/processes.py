@@ -1,4 +1,4 @@
-"""What passes between the launcher and the processes it looks after: signals, ends, places for their records."""
+"""What passes between the launcher and its processes: signals, ends, and places for their records."""
 
 import fcntl
 import json
@@ -14,7 +14,7 @@ from harness import FAULT, expect, expect_in, expect_true_line, program, true_li
 
 
 def _left_behind(machine, command, first="true", watch=("run",)):
-    """The pid of a process that goes on after a run of `first`, and what the launcher said and wrote of both."""
+    """The pid of a process that outlives a run of `first`, and what the launcher printed and wrote about both."""
     hold, said = (machine.folder / name for name in ("hold", "said"))
     for pipe in (hold, said):
         os.mkfifo(pipe)
@@ -68,7 +68,7 @@ def rank_that_is_ended_for_another_ones_end_is_no_riddle(machine):
     expect(result.returncode, 1, "status")
     expect([line for line in result.stderr.splitlines() if line.startswith("cudadiag:")],
            ["cudadiag: no CUDA failure was recorded"], "what is said")
-    report = machine.report()  # kept, as what was cut off may be worth a look
+    report = machine.report()  # kept, because what was cut off may be useful
     pids = {process["argv"][-1]: process["pid"] for process in report["processes"]}
     expect((report["verdict"], report["findings"]), ("no_cuda_failure", []), "verdict")
     expect([note["text"] for note in report["notes"] if note["code"] == "cut-off"],
@@ -112,7 +112,7 @@ def signals_to_the_launcher_reach_the_program(machine):
 
 
 def signal_that_the_program_sends_to_its_group_arrives_once(machine):
-    """The launcher is stopped meanwhile, so that a second one would not melt into the first."""
+    """The launcher is stopped meanwhile, so that two signals could not merge into one."""
     script = ("import os, signal\ncount = 0\n"
               "def on(*_):\n global count; count += 1\n"
               "def end(*_):\n os.write(1, b'%d\\n' % count); os._exit(0)\n"
@@ -153,9 +153,9 @@ def interrupt_key_arrives_once(machine):
 
 
 def processes_beyond_all_places_are_counted(machine):
-    """The limit leaves one place in the launcher's memory; files are no place for any number of processes."""
+    """The limit leaves one place in the launcher's memory, and no file for the other processes."""
     machine.plan(targets.plan("third_of_ten"))
-    size = 65536 + (64 << 20)  # a header of the largest page, and one place
+    size = 65536 + (64 << 20)  # a header of the largest page size, and one place
     script = 'for i in 1 2 3 4 5 6 7 8 9 10 11; do "$0" 2>/dev/null; done'
     kept = ["-o", machine.folder / "kept"]
     machine.run("sh", "-c", script, machine.build / "targets/third_of_ten", options=kept,
@@ -230,7 +230,7 @@ def _finished(machine):
 
 
 def _waits_for_a_reader(pid):
-    """It polls for as long as it has patience with one who does not read."""
+    """Whether it polls, as it does for a limited time if nobody reads."""
     try:
         call = pathlib.Path(f"/proc/{pid}/syscall").read_text().split()
         return len(call) > 3 and int(call[3], 16) == 5000
@@ -239,7 +239,7 @@ def _waits_for_a_reader(pid):
 
 
 def report_is_whole_where_writing_does_not_wait(machine):
-    """Whoever sets O_NONBLOCK sets it for all that write to the same pipe; this one is full."""
+    """O_NONBLOCK applies to everything that writes to the same pipe, and this pipe is full."""
     machine.plan(targets.plan("third_of_ten"))
     command = machine.command("run", "--rerun=never", "--", machine.build / "targets/third_of_ten")
     wanted = machine.plain(*command).stderr

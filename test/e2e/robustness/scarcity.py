@@ -1,5 +1,5 @@
-"""Full disks, little shared memory, little memory: the program behaves as without us, what can be kept is, and what cannot
-is said; a function each; its name is the claim."""
+"""Full disks, little shared memory, little memory: the program behaves as without cudadiag, which keeps what it can and
+reports what it cannot. Each function's name is its claim."""
 
 import contextlib
 import json
@@ -12,7 +12,7 @@ from harness import (expect, expect_answer, expect_in, expect_success, expect_tr
 
 
 def _with_a_disk(machine, size, first, *command):
-    """What `cudadiag run` does there, and what the other commands then say, by name."""
+    """What `cudadiag run` does there, and what the other commands print afterwards, by name."""
     machine.state.mkdir(exist_ok=True)
     script = '"$0" run --rerun=never "$@"; echo $? > ended; for c in list report status dump; do "$0" $c > $c 2>&1; done; ' \
              '"$0" report --json > json 2> /dev/null; find . -name "*.log" > logs'
@@ -44,7 +44,7 @@ def full_disk_under_the_sessions(machine):
 
 
 def full_log_gives_way_to_the_recording(machine):
-    """The program fills the disk that the log is on; then there is room for one of the two."""
+    """The program fills the disk that holds the log. There is then room for only one of the two."""
     machine.plan("fault kernel=bad code=700")
     command = program("full_disk.py", "logged")
     plain = machine.plain(*command)
@@ -64,7 +64,7 @@ def full_log_gives_way_to_the_recording(machine):
 
 
 def full_log_leaves_room_on_the_disk(machine):
-    """Else the program's own files would find none."""
+    """Otherwise the program's own files would find no room."""
     machine.plan("fault kernel=fill nth=100000 code=700")
     target = machine.build / "targets/million_launches"
     recorded, status, said = _with_a_disk(machine, "1m", "", "--full-log", "--", target, "100000")
@@ -77,7 +77,7 @@ def full_log_leaves_room_on_the_disk(machine):
 
 
 def no_shared_memory(machine):
-    """/dev/shm is small and full: it is the data loaders', and none of it is taken."""
+    """/dev/shm is small and full. It belongs to the data loaders, and cudadiag uses none of it."""
     faulty_program = faulty(machine)
     plain = machine.plain(faulty_program)
     fill = "mount -t tmpfs -o size=64k none /dev/shm || exit 77; head -c 1M /dev/zero > /dev/shm/full 2>/dev/null"
@@ -86,7 +86,7 @@ def no_shared_memory(machine):
 
 
 def shared_memory_is_left_to_the_program(machine):
-    """All 64 MB of it, as a container has by default."""
+    """The program can use all 64 MB, the default in containers."""
     machine.plan("fault kernel=bad code=700")
     mount = "mount -t tmpfs -o size=64m none /dev/shm || exit 77"
     for arguments, status in (([], 3), (["beyond"], -signal.SIGBUS)):
@@ -105,7 +105,7 @@ def shared_memory_is_left_to_the_program(machine):
 
 @contextlib.contextmanager
 def _memory_group(megabytes):
-    """What goes before a command that is to run in a memory group of its own: with version 1 of groups or with 2."""
+    """The words that precede a command that runs in a separate memory group, for version 1 or 2 of groups."""
     name, obstacles = f"cudadiag-test-{os.getpid()}", []
     for root, limit, swap, most_swap in (
             ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.memsw.limit_in_bytes", megabytes << 20),
@@ -120,7 +120,7 @@ def _memory_group(megabytes):
                 group.mkdir()
                 made.callback(group.rmdir)
                 (group / limit).write_text(str(megabytes << 20))
-                if (group / swap).exists():  # where the kernel counts it
+                if (group / swap).exists():  # if the kernel counts swap
                     (group / swap).write_text(str(most_swap))
             except OSError as error:
                 obstacles.append(f"{root}: {error.strerror}")
@@ -131,7 +131,7 @@ def _memory_group(megabytes):
 
 
 def little_memory(machine):
-    """Room for the program and little more; the record's pages count in it as they are touched."""
+    """There is room for the program and little more. The record's pages count against it when they are first used."""
     with _memory_group(48) as grouped:
         faulty_program = faulty(machine)
         plain = machine.plain(*grouped, faulty_program)
@@ -140,7 +140,7 @@ def little_memory(machine):
 
 
 def killed_for_want_of_memory(machine):
-    """By the kernel: the program in a memory group of its own, and with the launcher in it, too, as in a container."""
+    """The kernel kills the program, alone in a memory group or together with the launcher, as in a container."""
     machine.plan("hang stream=1")
     command = program("takes_memory.py")
     with _memory_group(256) as grouped:

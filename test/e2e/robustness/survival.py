@@ -1,4 +1,4 @@
-"""Hostile surroundings: the program behaves as without us, and what is missing is said."""
+"""Hostile environments: the program behaves as without cudadiag, and messages say what is missing."""
 
 import ctypes
 import json
@@ -44,7 +44,7 @@ def under_the_allocator_of_the_address_sanitizer(machine):
     library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
     if not pathlib.Path(library).is_absolute():
         skip("libasan.so is not here")
-    _under_another_allocator(machine, library, launcher=False)  # which may have a sanitizer of its own
+    _under_another_allocator(machine, library, launcher=False)  # it may have a sanitizer itself
 
 
 def _library(name):
@@ -52,7 +52,7 @@ def _library(name):
 
 
 def _under_another_allocator(machine, library, launcher=True):
-    """In the program, and where it is exported, in the launcher as well: it does and is told what it does and is without."""
+    """Preloads it in the program and, if exported, in the launcher. The program's results and errors do not change."""
     def answer(finding):
         return ({name: finding[name] for name in ("kind", "cause", "location", "reported_at")},
                 finding["evidence"]["grade"], [each["location"] for each in finding["candidates"]])
@@ -62,7 +62,7 @@ def _under_another_allocator(machine, library, launcher=True):
     machine.run(program)
     usual = answer(machine.report()["findings"][0])
     plain = machine.plain(*loaded, program)
-    expect(plain.stderr, "", "what it says without us")  # the loader's complaint, say
+    expect(plain.stderr, "", "what it says without us")  # for example, a complaint of the loader
     recorded = machine.run(*loaded, program)
     expect(answer(expect_answer(machine, recorded, plain)), usual, "answer")
     sessions = machine.sessions()
@@ -88,7 +88,7 @@ def with_a_debugger_attached(machine):
 
 
 def forbidden_system_calls(machine):
-    """What a container's filter may refuse, to the launcher and to the program."""
+    """Calls that a container's filter may refuse, for the launcher and for the program."""
     program = faulty(machine)
     plain = machine.plain(program)
     recorded = machine.run(program, preexec_fn=refuse_system_calls)
@@ -96,13 +96,13 @@ def forbidden_system_calls(machine):
 
 
 def status_under_a_filter_that_kills(machine):
-    """At its end the program has no failure: the recorder asks the kernel for nothing there either."""
+    """The program ends without a failure, because the recorder makes no system call at its end either."""
     recorded = machine.run(machine.build / "targets/strict_filter", options=["-q"])
     expect((recorded.returncode, recorded.stdout), (3, ""), "result")
 
 
 def what_keeps_a_command_from_being_started_is_told(machine):
-    """It is not the command's own permissions."""
+    """The reason is not the permissions of the command itself."""
     for refused, said in (({"pipe": 22, "pipe2": 293}, "cannot create a pipe to it (pipe, fcntl)"),
                           ({"fcntl": 72}, "cannot create a pipe to it (pipe, fcntl)"),
                           ({"fork": 57, "vfork": 58, "clone": 56, "clone3": 435}, "cannot create a process (fork)")):
@@ -120,14 +120,14 @@ def without_proc_nobody_is_said_to_be_missing(machine):
            "its path\n"), "result")
 
 
-# As Docker's default profile and stricter ones have it.
+# The calls that Docker's default profile and stricter ones refuse.
 OFTEN_REFUSED = {"ptrace": 101, "memfd_create": 319, "process_vm_readv": 310, "process_vm_writev": 311, "bpf": 321,
                  "perf_event_open": 298, "userfaultfd": 323, "kcmp": 312, "pidfd_open": 434, "pidfd_getfd": 438,
                  "io_uring_setup": 425, "close_range": 436, "personality": 135, "membarrier": 324}
 
 
 def refuse_system_calls(refused=OFTEN_REFUSED):
-    """Classic BPF over the call's number: EPERM for these."""
+    """A classic BPF filter on the number of the call, with EPERM for these calls."""
     load_number, jump_if_equal, answer = 0x20, 0x15, 0x06
     allow, deny = 0x7FFF0000, 0x00050001
     filters = [(load_number, 0, 0, 0)]
@@ -154,9 +154,9 @@ def recorded_twice(machine):
 
 
 def nothing_to_write_to(machine):
-    """Of descriptors 0, 1 and 2 some are closed: nothing of ours takes their places, and the program finds them closed."""
+    """Some of descriptors 0, 1 and 2 are closed. No file of ours takes their places, and the program finds them so."""
     program = faulty(machine)
-    # The shell itself is looked at, and its parent.
+    # The shell inspects itself and its parent.
     places = ('(for p in $$ $PPID; do for n in 0 1 2; do readlink /proc/$p/fd/$n || echo closed; done; done) > "$1"; '
               'exec "$0"')
     for closed in ([0], [1], [2], [0, 1], [0, 2], [1, 2], [0, 1, 2]):
@@ -176,7 +176,7 @@ def nothing_to_write_to(machine):
 
 
 def process_numbers_of_its_own(machine):
-    """The program sees another /proc, in which the launcher's memory cannot be reached: it writes a file instead."""
+    """The program has a different /proc, through which the launcher's memory cannot be reached, so it writes a file."""
     program = faulty(machine)
     plain = machine.plain(program)
     command = ["unshare", "--pid", "--fork", "--mount-proc", program]
@@ -186,7 +186,7 @@ def process_numbers_of_its_own(machine):
 
 
 def program_that_replaces_one_that_looked_for_a_device(machine):
-    """Without the launcher both have a file, and one process number."""
+    """Without the launcher, both have a file with the same process id."""
     program = faulty(machine)
     exports = expect_success(machine.cudadiag("env")).stdout
     probe = machine.build / "targets/exec_after_probe"
@@ -195,10 +195,10 @@ def program_that_replaces_one_that_looked_for_a_device(machine):
 
 
 def _with_an_arena_that_is_not_one(machine, descriptor, *command):
-    """As a program has it that outlived its launcher: the number of the launcher's process is now another one's."""
+    """Like a program that outlived its launcher: the launcher's pid now belongs to another process."""
     exports = expect_success(machine.cudadiag("env")).stdout
     arena = f"export CUDADIAG_ARENA=/proc/{os.getpid()}/fd/{descriptor}\n"
-    # A session of its own: the first terminal that it opens would become its own.
+    # A new session, because the first terminal that it opens would become its controlling terminal.
     return machine.plain("sh", "-c", exports + arena + 'exec "$@"', "sh", *command, start_new_session=True)
 
 
@@ -227,7 +227,7 @@ def terminal_in_the_place_of_an_arena_stays_as_it_is(machine):
 
 
 def child_of_fork_where_no_page_is_wiped(machine):
-    """It has a copy of its parent's record, and leaves that alone."""
+    """The child has a copy of its parent's record, and does not touch it."""
     target = "fork_between_launches"
     machine.plan(plan(target))
     machine.environment["LD_PRELOAD"] = str(machine.build / "targets/libno_wipe.so")
@@ -247,7 +247,7 @@ def no_core_files_no_locked_memory_small_stack(machine):
 
 
 def answer_is_whole_with_little_stack(machine):
-    """As after `ulimit -s 64`; debugging information alone is read with more."""
+    """As after `ulimit -s 64`. Reading debugging information alone needs more."""
     program = faulty(machine)
     for kilobytes in (128, 64, 32):
         def limit():
@@ -260,7 +260,7 @@ def answer_is_whole_with_little_stack(machine):
 
 
 def rival_that_comes_later_is_refused_as_by_anyone(machine):
-    """One process has room for one holder of CUPTI; a profiler that starts under us gets its usual answer."""
+    """A process has room for one user of CUPTI. A profiler that starts after cudadiag gets its usual answer."""
     result = expect_success(machine.run(machine.build / "targets/profiles_itself"))
     expect(result.stdout, "subscribing: 39\ndone\n", "stdout")
 
@@ -308,7 +308,7 @@ def contexts_of_any_number_are_described_once(machine):
 
 
 def intern_entries(area, tags):
-    """Those of the heap, as lib/wire/intern.h draws it, that have one of these tags."""
+    """The entries of the heap (drawn in lib/wire/intern.h) that have one of these tags."""
     at = struct.unpack_from("<Q", area, 1024 + 16 * 13)[0]
     end, entries = at + struct.unpack_from("<Q", area, 120)[0], []
     while at < end:
@@ -375,7 +375,7 @@ def signal_that_ends_the_command_is_told_unless_it_was_sent_through_us(machine):
 def signals_are_to_the_command_and_its_reruns_what_they_were(machine):
     machine.plan(FAULT)
     script = ["sh", "-c", 'grep SigIgn /proc/self/status >&2; exec "$@"', "sh", *program("ten_launches.py")]
-    for restore in (True, False):  # False: with SIGPIPE and SIGXFSZ ignored, as Python has them
+    for restore in (True, False):  # False: with SIGPIPE and SIGXFSZ ignored, as Python starts programs
         plain = machine.plain("grep", "SigIgn", "/proc/self/status", restore_signals=restore).stdout
         result = machine.run(*script, options=["--rerun=auto", "--show-rerun"], restore_signals=restore)
         seen = [line + "\n" for line in result.stderr.splitlines() if line.startswith("SigIgn")]
@@ -388,7 +388,7 @@ def damaged_recording_is_said_to_be_one(machine):
     proven = machine.report()["findings"][0]
     expect(proven["evidence"]["grade"], "proven", "grade")
     (area,) = (machine.state / "cudadiag/latest/record").glob("*.area")
-    # The strings go first, with the names and stacks of places, the operations next.
+    # The strings are lost first, with the names and stacks of places, and the operations next.
     for size in (area.stat().st_size // 6, 1_000_000):
         os.truncate(area, size)
         shown = expect_success(machine.cudadiag("report")).stdout

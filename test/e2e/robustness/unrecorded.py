@@ -1,4 +1,4 @@
-"""Processes that initialise CUDA and cannot be recorded: they do what they do without us, and why is said."""
+"""Processes that initialise CUDA but cannot be recorded: they behave as without cudadiag, and a message says why."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ from harness import expect, expect_answer, expect_in, expect_success, faulty, in
 
 
 def little_address_space(machine):
-    """The record asks for 64 MB, the recorder for tables of its own."""
+    """The record needs 64 MB, and the recorder needs more for its tables."""
     program = faulty(machine)
     said = ("cudadiag: nothing was recorded of a process that initialised CUDA: the limit on its address space leaves too "
             "little for it beside the recording of 64 MB; raise the limit (ulimit -v)\n")
@@ -21,7 +21,7 @@ def little_address_space(machine):
 
 
 def little_data(machine):
-    """A limit on the program's own memory leaves room for it, and little or none for the recorder's tables."""
+    """A limit on the program's memory leaves room for the program, and little or none for the recorder's tables."""
     program = faulty(machine)
     said = ("cudadiag: nothing was recorded of a process that initialised CUDA: the limit on its memory leaves too little "
             "for it beside the recorder's own; raise the limit (ulimit -d)\n")
@@ -35,7 +35,7 @@ def little_data(machine):
 
 
 def another_user(machine):
-    """The program gives up its rights before it starts CUDA: our memory is out of its reach, and that may be why."""
+    """The program drops its rights before it starts CUDA and cannot reach our memory, which may be the reason."""
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         skip("only root becomes another user, with setpriv")
     program = faulty(machine)
@@ -51,7 +51,7 @@ def another_user(machine):
 
 
 def _older_session(machine):
-    """With a failure; a session that shall be newer may be of the same second."""
+    """A session with a failure. A session that must be newer may be from the same second."""
     machine.run(faulty(machine))
     (name,) = machine.sessions()
     older = machine.state / "cudadiag/20200101-000000-1"
@@ -87,7 +87,7 @@ def small_disk_without_a_launcher(machine):
 
 
 def nothing_is_claimed_of_a_session_that_cannot_be_written(machine):
-    """It comes to be read-only after it was made, so that nothing can be left in it."""
+    """The session becomes read-only after it was created, so that nothing can be stored in it."""
     older = _older_session(machine)
     program = faulty(machine)
     exports = expect_success(machine.cudadiag("env")).stdout

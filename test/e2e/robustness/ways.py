@@ -1,4 +1,4 @@
-"""Runs that are watched by hooks, and single runs that take a core dump by themselves."""
+"""Runs that use hooks, and single runs that write a core dump."""
 
 import json
 import pathlib
