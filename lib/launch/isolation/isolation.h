@@ -31,8 +31,8 @@ int landlock_version();
 // The access that every rerun needs: the GPU's device files, /dev/null and similar, and the pipes of the MPS daemon.
 Isolation usual_isolation();
 
-// The feature that is missing for isolating reruns here, such as "no Landlock"; nullopt if nothing is missing. Isolation
-// needs Landlock, and a filter for the calls that Landlock does not cover.
+// The feature that is missing for isolating reruns here, such as "no Landlock"; nullopt if none is. Isolation needs
+// Landlock, and a filter for the calls that Landlock does not cover.
 std::optional<std::string> missing_isolation();
 
 // Confines the calling thread and all processes that it starts. Returns 0, or the errno of the failure.
