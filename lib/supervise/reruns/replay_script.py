@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes the call that failed once more, with the arguments that it had: call.json and inputs.safetensors beside this.
+"""Repeats the failing call with its original arguments, from call.json and inputs.safetensors in the same folder.
 
-Exit status: 0 where it works, 10 where it fails on the GPU, 2 where it cannot be made."""
+Exit status: 0 if the call works, 10 if it fails on the GPU, 2 if it cannot be made."""
 import sys
 
-# Whatever else lies beside this script is data: no module is taken from there.
+# All other files in the script's folder are data, so no module may be imported from there.
 if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):  # 3.11
     del sys.path[0]
 
@@ -17,7 +17,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 
 def stop(status, text):
     print(text, flush=True)
-    os._exit(status)  # after a failure on the GPU nothing can be cleaned up
+    os._exit(status)  # after a GPU failure, nothing can be cleaned up
 
 
 try:
@@ -63,7 +63,7 @@ def decoded(value):
 
 namespace, _, name = call["operator"].partition("::")
 try:
-    # The names come from the file: anything else that they may lead to is not called.
+    # The names come from the file, so only PyTorch operators may be called.
     packet = getattr(getattr(torch.ops, namespace), name)
     operator = getattr(packet, call["overload"] or "default")
     if not isinstance(operator, torch._ops.OpOverload):
