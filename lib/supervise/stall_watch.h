@@ -30,7 +30,7 @@ class StallWatch {
   StallWatch(const StallWatch&) = delete;
   StallWatch& operator=(const StallWatch&) = delete;
 
-  // Checks the run; call it at least every interval().
+  // Checks the run, at most once per interval().
   StallNews look();
   // How long to wait between two checks.
   std::chrono::milliseconds interval() const { return interval_; }
