@@ -41,7 +41,7 @@ std::vector<Variable> preloading(const fs::path& recorder) {
 
 bool is_a_recorder(const fs::path& library) { return library.filename() == kRecorderFile; }
 
-// Returns the library in CUDA_INJECTION64_PATH, or nothing if that is a recorder: two would write to one session.
+// Returns the library in CUDA_INJECTION64_PATH; empty if that is a recorder, because two would write to one session.
 std::string earlier_injection(const fs::path& recorder) {
   const std::string earlier = variable(names::kInjection);
   return earlier == recorder || is_a_recorder(earlier) ? "" : earlier;

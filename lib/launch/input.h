@@ -17,7 +17,7 @@ class Input {
 
   // Why a rerun cannot have the target's input; empty if it can. Call it after the target has ended.
   std::string obstacle() const;
-  // Whether the target read from the input; call it after the target has ended. True if a pipe cannot exclude this.
+  // Whether the target read from the input, or may have read from a pipe. Call it after the target has ended.
   bool was_read() const;
   // Whether every rerun can read the same complete input.
   bool is_lasting() const { return kind_ == Kind::file || copied_.valid(); }
