@@ -18,6 +18,7 @@ import run
 
 PROGRAM = run.HERE / "python/service.py"
 LIMIT_S = 120
+FAILS_AT, REQUESTS = 2000, 100_000  # far more than are answered before the report is written
 WAYS = {"once": ["--once"], "hooks": ["--watch-by=hooks", "--rerun=never"], "cupti": ["--rerun=never"]}
 
 
@@ -37,7 +38,7 @@ def is_right(way, finding):
 def watched(build, options, folder):
     told = folder / "told.json"
     command = [build / "bin/cudadiag", "run", *options, "--end-on-failure", "--on-failure", f'cp "$CUDADIAG_REPORT" {told}',
-               "-o", folder / "session", "--", sys.executable, PROGRAM]
+               "-o", folder / "session", "--", sys.executable, PROGRAM, FAILS_AT, REQUESTS]
     start = time.monotonic()
     ended = run.execute([str(word) for word in command], run.environment(folder / "state"))
     return ended, json.loads(told.read_text())["findings"] if told.exists() else [], time.monotonic() - start

@@ -21,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // How often the foreground and the signals are checked.
-constexpr int kLookMilliseconds = 100;
+constexpr int kKeyMilliseconds = 100;
 constexpr const char* kChoices = " [y/N] ";
 
 bool is_set(const char* name) {
@@ -83,7 +83,7 @@ class Asking {
     while (true) {
       const Clock::time_point before = Clock::now();
       pollfd terminal{input_, static_cast<short>(heeded_ ? POLLIN : 0), 0};
-      const int ready = ::poll(&terminal, 1, kLookMilliseconds);
+      const int ready = ::poll(&terminal, 1, kKeyMilliseconds);
       relay_.take_signals();
       if (ready > 0 && (terminal.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) break;
       if (relay_.interrupted() || lost_foreground(input_)) break;

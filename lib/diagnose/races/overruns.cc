@@ -90,7 +90,7 @@ class OverrunBuilder {
   Finding finding_;
 };
 
-bool is_same(const Finding& a, const Finding& b) {
+bool is_same_overrun(const Finding& a, const Finding& b) {
   return a.kind == b.kind && a.pid == b.pid && a.launch->mangled == b.launch->mangled &&
          a.location.nearest().line > 0 && a.location.nearest().line == b.location.nearest().line &&
          a.location.nearest().file == b.location.nearest().file;
@@ -106,7 +106,7 @@ void add_overruns(Diagnosis& report, const session::Session& session, const Reso
                                       [&](const session::Process& each) { return each.pid == overrun.pid; });
     if (process == session.processes.end()) continue;
     Finding finding = OverrunBuilder(overrun, *process, resolve).build(session.manifest.host);
-    const auto same = [&](const Finding& other) { return is_same(finding, other); };
+    const auto same = [&](const Finding& other) { return is_same_overrun(finding, other); };
     if (std::none_of(found.begin(), found.end(), same)) found.push_back(std::move(finding));
   }
   if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;

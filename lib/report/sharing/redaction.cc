@@ -18,6 +18,13 @@ bool is_name(char c) { return is_alnum(c) || c == '_'; }
 // Excludes keys of tables such as "model.layers.0.weight".
 bool is_key_text(std::string_view value) { return looks_random(value) && value.find_first_of("_-/.") == value.npos; }
 
+// Whether the value of an option "--key" can be a secret: "--key k3yvalue", but neither "--key name" nor "--key 3".
+bool is_key_of_option(std::string_view value) {
+  const auto has = [&](auto test) { return std::any_of(value.begin(), value.end(), test); };
+  return value.size() >= 8 && has([](unsigned char c) { return std::isdigit(c) != 0; }) &&
+         has([](unsigned char c) { return std::isalpha(c) != 0; }) && value.find_first_of("/.") == value.npos;
+}
+
 // Replaces every occurrence that is not part of a longer name.
 std::string without_name(const std::string& text, const std::string& name, const std::string& instead) {
   std::string out;
@@ -129,7 +136,7 @@ bool is_variable(std::string_view value) {
 // Whether to remove the value of this name. In code, most values are themselves names.
 bool is_taken_out(std::string_view name, const Value& value, std::string_view content, bool option, bool is_code) {
   if (content.empty()) return false;
-  if (name == "key") return value.quoted && is_key_text(content);
+  if (name == "key") return (value.quoted && is_key_text(content)) || (option && is_key_of_option(content));
   if (value.quoted || option || looks_random(content)) return true;
   if (is_capitals(name)) return !value.of_subscript;
   return !is_code && value.tight && !is_variable(content);
@@ -185,6 +192,28 @@ std::string without_secrets(std::string_view text, Redaction::Kind kind) {
     at = end_of_credentials(text, content, value.end);
   }
   return out;
+}
+
+// user:password@host. Excludes "mailto:ada@host" and the digest of an image, "name:tag@sha256:…".
+std::string without_passwords(const std::string& text) {
+  std::string out;
+  std::size_t from = 0;
+  for (std::size_t sign = 0; (sign = text.find('@', sign)) != std::string::npos; ++sign) {
+    const std::size_t begin = text.find_last_of(" \t\n\"'`,;=(/@{}", sign - (sign > 0 ? 1 : 0)) + 1;
+    const std::string_view login = std::string_view(text).substr(begin, sign - begin),
+                           host = std::string_view(text).substr(sign + 1);
+    const std::size_t colon = login.find(':');
+    if (begin < from || colon == login.npos || colon + 1 == login.size() || host.empty() || !is_alnum(host.front()))
+      continue;
+    const std::string_view user = login.substr(0, colon);
+    const bool is_user =
+        std::isalpha(static_cast<unsigned char>(user.empty() ? '0' : user.front())) != 0 &&
+        std::all_of(user.begin(), user.end(), [](char c) { return is_name(c) || c == '-' || c == '.'; });
+    if (!is_user || user == "mailto" || host.starts_with("sha256:")) continue;
+    out.append(text, from, begin + colon + 1 - from).append(kRedacted);
+    from = sign;
+  }
+  return out + text.substr(from);
 }
 
 // https://user:password@host
@@ -255,7 +284,8 @@ std::string without_private_keys(const std::string& text) {
 }
 
 std::string without_shapes(const std::string& text, Redaction::Kind kind) {
-  const std::string open = without_login_options(without_hooks(without_logins(without_private_keys(text))), kind);
+  const std::string open =
+      without_login_options(without_hooks(without_passwords(without_logins(without_private_keys(text)))), kind);
   return without_secrets(open, kind);
 }
 
@@ -269,10 +299,19 @@ bool is_number(std::string_view word) {
   return std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });
 }
 
+// Whether the word is an option -p with a password attached: "-phunter2", but neither "-p8080" nor "-pthread".
+bool has_password_attached(std::string_view word, bool logs_in) {
+  if (word.size() < 3 || !word.starts_with("-p")) return false;
+  const std::string_view value = word.substr(2);
+  const bool has_digit = std::any_of(value.begin(), value.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  return logs_in || (has_digit && !is_number(value) && value.find_first_of("/.=:,") == value.npos);
+}
+
 // Whether a word of a command line is the secret that the option before it asks for.
 bool is_value_of(std::string_view option, std::string_view word) {
   if (option == "-u" || option == "--user") return word.find(':') != word.npos;
   if (option == "-p") return !is_number(word) && !word.starts_with('-');
+  if (option == "--key") return is_key_of_option(word);
   return is_secret_option(option);
 }
 
@@ -318,8 +357,8 @@ std::vector<std::string> without_secrets(const std::vector<std::string>& command
       option = {};
       continue;
     }
-    const bool attached = logs_in && word.size() > 2 && word.starts_with("-p") && !word.starts_with("--");
-    words.push_back(attached ? std::string("-p") + kRedacted : without_shapes(word, Redaction::Kind::word));
+    words.push_back(has_password_attached(word, logs_in) ? std::string("-p") + kRedacted
+                                                         : without_shapes(word, Redaction::Kind::word));
     option = word;
   }
   return words;

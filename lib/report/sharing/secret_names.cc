@@ -66,9 +66,9 @@ bool is_capitals(std::string_view name) {
 bool is_secret_name(std::string_view name) {
   static constexpr std::array<std::string_view, 9> kParts = {"TOKEN", "KEY",    "SECRET", "PASSWORD",  "CREDENTIAL",
                                                              "AUTH",  "PASSWD", "_PWD",   "PASSPHRASE"};
-  static constexpr std::array<std::string_view, 11> kWords = {"token",       "secret", "password",   "passwd",
-                                                              "pwd",         "apikey", "passphrase", "credential",
-                                                              "credentials", "cred",   "creds"};
+  static constexpr std::array<std::string_view, 12> kWords = {"token",      "secret",      "password", "passwd",
+                                                              "pwd",        "pw",          "apikey",   "passphrase",
+                                                              "credential", "credentials", "cred",     "creds"};
   static constexpr std::array<std::string_view, 5> kKeys = {"api", "access", "private", "secret", "account"};
   const bool capitals = is_capitals(name);
   if (capitals && std::any_of(kParts.begin(), kParts.end(), [&](auto part) { return name.find(part) != name.npos; })) {

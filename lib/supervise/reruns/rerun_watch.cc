@@ -55,7 +55,7 @@ std::uint64_t operations_of(const launch::Arena& arena) {
   return operations;
 }
 
-milliseconds in_milliseconds(double seconds) {
+milliseconds clamped_milliseconds(double seconds) {
   return milliseconds(std::max<std::int64_t>(0, static_cast<std::int64_t>(seconds * 1000)));
 }
 
@@ -67,7 +67,7 @@ RerunWatch::RerunWatch(launch::Supervised& target, launch::SignalRelay& relay, l
       relay_(relay),
       arena_(arena),
       spec_(spec),
-      limit_(Clock::now() + in_milliseconds(spec.time_limit)),
+      limit_(Clock::now() + clamped_milliseconds(spec.time_limit)),
       dump_limit_(limit_ + kLongestDump) {
   if (spec.kind == session::PassKind::device && !spec.show) dump_.emplace(folder / session::kOutputFile);
   if (spec.dump_after) request_.emplace(folder, *spec.dump_after);
@@ -103,7 +103,7 @@ std::optional<session::CutShort> RerunWatch::reason_to_end() {
   if (failed_by_) return std::nullopt;
   if (too_late) return CutShort::time_limit;
   const bool quiet =
-      arena_ != nullptr && spec_.quiet_limit > 0 && Clock::now() > moved_ + in_milliseconds(spec_.quiet_limit);
+      arena_ != nullptr && spec_.quiet_limit > 0 && Clock::now() > moved_ + clamped_milliseconds(spec_.quiet_limit);
   return quiet ? std::optional(CutShort::issued_nothing) : std::nullopt;
 }
 

@@ -31,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience{10};   // for one kernel
+constexpr std::chrono::seconds kKernelPatience{10};   // for one kernel
 constexpr std::chrono::milliseconds kTick{20};  // longer than one tick of the clock for file times
 constexpr std::ptrdiff_t kMostSpecials = 16;    // most sets of zeros with which one kernel is analysed
 constexpr sass::ZeroWords kAllZeros = ~sass::ZeroWords{0};
@@ -88,7 +88,7 @@ std::string output_of(const std::vector<std::string>& command) {
   out = base::FileDescriptor();
   if (failed != 0) return "";
   const base::FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  std::string output = read_to_end(in.get(), Clock::now() + kPatience);
+  std::string output = read_to_end(in.get(), Clock::now() + kKernelPatience);
   // Uses its descriptor, because the launcher's other thread waits for any child and may have freed this pid.
   if (output.empty() && process.valid()) ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
   pollfd ended{process.get(), POLLIN, 0};

@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kToDie{1};
+constexpr std::chrono::seconds kTimeToDie{1};
 constexpr off_t kLongestOutput = off_t{64} << 20;
 
 // A file without a name, which needs no disk space and disappears when closed. Nothing beyond its size can be written.
@@ -47,13 +47,13 @@ std::string wait(launch::Target& tool, std::chrono::milliseconds patience, launc
     if (reason.empty() && (late || relay.interrupted())) {
       reason = late ? "time limit" : "interrupted";
       tool.signal_all(SIGKILL);
-      deadline = Clock::now() + kToDie;
+      deadline = Clock::now() + kTimeToDie;
     }
     relay.wait(100);
     relay.take_signals();
   }
   // Ends the processes that the tool has started, and their descendants.
-  const auto limit = Clock::now() + kToDie;
+  const auto limit = Clock::now() + kTimeToDie;
   while (tool.signal_all(SIGKILL) && Clock::now() < limit) {
     relay.wait(10);
     relay.take_signals();

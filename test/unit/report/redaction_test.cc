@@ -128,6 +128,17 @@ TEST_CASE("logins are removed from options that take one") {
   CHECK(redaction.words({"gcc", "-pthread"}) == Words{"gcc", "-pthread"});
 }
 
+TEST_CASE("passwords of short options and of logins are removed from a command") {
+  CHECK(redaction.words({"x", "-phunter2", "-p8080", "-pthread", "-p1/x", "--pw", "abc", "--pw=abc"}) ==
+        Words{"x", "-pREDACTED", "-p8080", "-pthread", "-p1/x", "--pw", "REDACTED", "--pw=REDACTED"});
+  CHECK(redaction.words({"x", "--key=k3yvalue", "--key", "k3yvalue", "--key", "name", "--key=3"}) ==
+        Words{"x", "--key=REDACTED", "--key", "REDACTED", "--key", "name", "--key=3"});
+  CHECK(redaction.words({"x", "bob:y@db.example", "--db=bob:y@db"}) ==
+        Words{"x", "bob:REDACTED@db.example", "--db=bob:REDACTED@db"});
+  CHECK(text("mailto:bob@example.org git@host:path image:2.1@sha256:ab f\"{user}:{pw}@{host}\" 12:30@x a: @b") ==
+        "mailto:bob@example.org git@host:path image:2.1@sha256:ab f\"{user}:{pw}@{host}\" 12:30@x a: @b");
+}
+
 TEST_CASE("tokens of more services are recognised") {
   for (const char* token :
        {"ghu_0123456789abcdefghij", "ghr_0123456789abcdefghij", "npm_0123456789abcdefghij", "AIza0123456789abcdefghij",

@@ -19,7 +19,7 @@ std::vector<std::uint32_t> candidate_streams(const PictureBuilder& picture) {
   return result;
 }
 
-using Streams = std::vector<std::uint32_t>;
+using StreamIds = std::vector<std::uint32_t>;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ TEST_CASE("an operation that waits for an event after an unfinished operation ha
   picture.issue(t, op::Kind::event_record, 0, kEvent);
   picture.issue(s, op::Kind::event_wait, 0, kEvent);
   picture.issue(s, op::Kind::kernel, op::kMarked);
-  CHECK(candidate_streams(picture) == Streams{t});
+  CHECK(candidate_streams(picture) == StreamIds{t});
   CHECK(first_failure(picture.process)->grade == Grade::bracketed);
 }
 
@@ -42,7 +42,7 @@ TEST_CASE("a wait for an event that had been reached excludes nothing") {
   picture.issue(s, op::Kind::event_wait, 0, kEvent);
   picture.issue(s, op::Kind::kernel, op::kMarked);
   picture.issue(t, op::Kind::kernel, op::kMarked);
-  CHECK(candidate_streams(picture) == Streams{s, t});
+  CHECK(candidate_streams(picture) == StreamIds{s, t});
 }
 
 TEST_CASE("an event that may have been reached only moves the waiting operation down the list") {
@@ -53,7 +53,7 @@ TEST_CASE("an event that may have been reached only moves the waiting operation 
   picture.issue(s, op::Kind::event_wait, 0, kEvent);
   picture.issue(s, op::Kind::kernel, op::kMarked);
   picture.issue(t, op::Kind::kernel, op::kMarked);
-  CHECK(candidate_streams(picture) == Streams{t, t, s});
+  CHECK(candidate_streams(picture) == StreamIds{t, t, s});
   CHECK(first_failure(picture.process)->candidates[2].because ==
         "waits for an event of another stream, and can have run only if that had completed");
 }
@@ -66,7 +66,7 @@ TEST_CASE("a marker after the recording of an event, queued later, does not prov
   picture.issue(s, op::Kind::event_wait, 0, kEvent);
   picture.issue(s, op::Kind::kernel, op::kMarked);
   picture.issue(t, op::Kind::kernel, op::kMarkedBefore | op::kMarked);
-  CHECK(candidate_streams(picture) == Streams{t, s});
+  CHECK(candidate_streams(picture) == StreamIds{t, s});
 }
 
 TEST_CASE("the wait refers to the latest record before it") {
@@ -76,8 +76,13 @@ TEST_CASE("the wait refers to the latest record before it") {
   picture.issue(s, op::Kind::event_wait, 0, kEvent);
   picture.issue(s, op::Kind::kernel, op::kMarked);
   picture.issue(t, op::Kind::kernel, op::kMarked);
+<<<<<<< HEAD
   picture.issue(t, op::Kind::event_record, 0, kEvent);  // after the wait
   CHECK(candidate_streams(picture) == Streams{s, t});
+=======
+  picture.issue(t, op::Kind::event_record, 0, kEvent);  // later than the wait
+  CHECK(candidate_streams(picture) == StreamIds{s, t});
+>>>>>>> e2d5d7a6 (Redact passwords of short options and of logins without a scheme)
 }
 
 TEST_CASE("chains of waits are followed") {
@@ -89,7 +94,7 @@ TEST_CASE("chains of waits are followed") {
   picture.issue(b, op::Kind::event_record, 0, kOtherEvent);
   picture.issue(c, op::Kind::event_wait, 0, kOtherEvent);
   picture.issue(c);
-  CHECK(candidate_streams(picture) == Streams{a});
+  CHECK(candidate_streams(picture) == StreamIds{a});
 }
 
 TEST_CASE("circular waits do not hang the search") {
@@ -111,7 +116,7 @@ TEST_CASE("nothing is excluded if nothing would be left") {
   picture.issue(t, op::Kind::event_record, 0, kEvent);
   picture.issue(s, op::Kind::event_wait, 0, kEvent);
   picture.issue(s, op::Kind::kernel, op::kMarked);
-  CHECK(candidate_streams(picture) == Streams{s});
+  CHECK(candidate_streams(picture) == StreamIds{s});
 }
 
 TEST_CASE("a record that a lost one may have superseded excludes nothing") {
@@ -123,7 +128,7 @@ TEST_CASE("a record that a lost one may have superseded excludes nothing") {
   picture.issue(s, op::Kind::kernel, op::kMarked);
   for (auto& operation : picture.process.record.operations) operation.serial += operation.ticks > 20 ? 5 : 0;
   picture.process.record.threads[0].published += 5;
-  CHECK(candidate_streams(picture) == Streams{t, s});
+  CHECK(candidate_streams(picture) == StreamIds{t, s});
 }
 
 TEST_CASE("an event that the host saw complete shows how far its stream had got") {
@@ -211,7 +216,7 @@ TEST_CASE("a stream's wait excludes nothing if another thread was recording the 
     wait.ticks = waited;
     wait.returned_at = waited + 2;
     run.issue(s, op::Kind::kernel, op::kMarked);
-    CHECK(candidate_streams(run) == (returned_at > waited ? Streams{t, s} : Streams{t}));
+    CHECK(candidate_streams(run) == (returned_at > waited ? StreamIds{t, s} : StreamIds{t}));
   }
 }
 
@@ -254,11 +259,11 @@ TEST_CASE("a full log knows what an event referred to although the rings have lo
   // The rings have lost the records in between.
   operations[2].serial += 100, operations[3].serial += 100;
   picture.process.record.threads[0].published += 100;
-  CHECK(candidate_streams(picture) == Streams{t, s});
+  CHECK(candidate_streams(picture) == StreamIds{t, s});
   operations[2].recorded = 2;
-  CHECK(candidate_streams(picture) == Streams{t});
+  CHECK(candidate_streams(picture) == StreamIds{t});
   operations[0].issued = 77;
   CHECK(first_failure(picture.process)->candidates[0].process_ordinal == 77);
   picture.process.record.dropped_operations = 1;
-  CHECK(candidate_streams(picture) == Streams{t, s});
+  CHECK(candidate_streams(picture) == StreamIds{t, s});
 }
