@@ -66,7 +66,7 @@ bool past_shared(const Symptoms& symptoms, Facts& facts) {
 }
 
 constexpr std::string_view kSanitizerLink = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html";
-constexpr std::string_view kWiden = "compute the index in 64 bits before it is multiplied (size_t, int64_t)";
+constexpr std::string_view kWiden = "convert the index to 64 bits (size_t, int64_t) before multiplying it";
 
 }  // namespace
 
@@ -79,7 +79,7 @@ const std::vector<Rule>& access_rules() {
                  "distance fits a 32-bit index that overflowed, times {element}",
                  "{kernel} {verb} {distance} past the end of {parameter}, which has {bytes}; the distance fits a "
                  "32-bit index that overflowed, times {element}"},
-       .fix = {kWiden, "check that no index is negative before it is converted to an unsigned one"},
+       .fix = {kWiden, "check that no index is negative before converting it to an unsigned type"},
        .link = kSanitizerLink},
       {.id = "address-past-end",
        .codes = {700, 717},
@@ -87,7 +87,7 @@ const std::vector<Rule>& access_rules() {
        .texts = {"{kernel} {verb} {distance} past the end of {parameter}: {bytes} allocated at {allocated}",
                  "{kernel} {verb} {distance} past the end of {parameter}, which has {bytes}"},
        .fix = {"compare the index with the number of elements before the access: if (i < n)",
-               "check that the grid, the sizes that are passed and the {bytes} that were allocated match"},
+               "check that the grid and the sizes passed to the kernel match the {bytes} that were allocated"},
        .link = kSanitizerLink},
       {.id = "address-before-allocation",
        .codes = {700, 717},
@@ -103,20 +103,19 @@ const std::vector<Rule>& access_rules() {
        .when = before,
        .texts = {"{kernel} {verb} {distance} before the beginning of {parameter}: {bytes} allocated at {allocated}",
                  "{kernel} {verb} {distance} before the beginning of {parameter}, which has {bytes}"},
-       .fix = {"check that no index is negative: the result of a failed search (-1), a neighbour at the edge, or a "
-               "difference"},
+       .fix = {"check that no index is negative, such as the result of a failed search (-1), a neighbour at the edge, "
+               "or a difference"},
        .link = kSanitizerLink},
       {.id = "use-after-free",
        .codes = {700, 717},
        .when = freed,
-       .texts =
-           {"{kernel} {verb} memory through {parameter}: {bytes} that were freed at {freed} before it was launched",
-            "{kernel} {verb} memory through {parameter}: {bytes} that were freed before it was launched",
-            "{kernel} {verb} {bytes} that were freed at {freed} before it was launched",
-            "{kernel} {verb} {bytes} that were freed before it was launched"},
-       .fix = {"free it after the last operation that uses it has finished ({cuda:cudaStreamSynchronize, or "
-               "cudaFreeAsync|cuStreamSynchronize, or cuMemFreeAsync} on the same stream)",
-               "{python:keep a reference to the object that a raw pointer was taken from}"},
+       .texts = {"{kernel} {verb} memory through {parameter}: {bytes} that were freed at {freed} before the launch",
+                 "{kernel} {verb} memory through {parameter}: {bytes} that were freed before the launch",
+                 "{kernel} {verb} memory in {bytes} that were freed at {freed} before the launch",
+                 "{kernel} {verb} memory in {bytes} that were freed before the launch"},
+       .fix = {"free the memory only after the last operation that uses it has finished ({cuda:cudaStreamSynchronize, "
+               "or cudaFreeAsync|cuStreamSynchronize, or cuMemFreeAsync} on the same stream)",
+               "{python:keep a reference to the object that the raw pointer belongs to}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
       {.id = "null-pointer",
        .codes = {700, 717},
@@ -129,40 +128,40 @@ const std::vector<Rule>& access_rules() {
       {.id = "memory-of-another-gpu",
        .codes = {700, 717},
        .when = other_device,
-       .texts =
-           {"{kernel} {verb} memory through {parameter}: {bytes} of device {owner}, allocated at {allocated}; it ran "
-            "on device {device}, which has no access to them",
-            "{kernel} {verb} memory through {parameter}: {bytes} of a device that it has no access to"},
-       .fix = {"{torch:launch it with torch.cuda.device(tensor.device), or move the tensor with .to() first|launch it "
-               "where the memory is, on a stream of that device, or copy the data over first}",
-               "or give the device access to the other one's memory, if the two can reach each other: "
+       .texts = {"{kernel} {verb} memory through {parameter}: {bytes} of device {owner}, allocated at {allocated}; the "
+                 "kernel ran on device {device}, which has no access to that memory",
+                 "{kernel} {verb} memory through {parameter}: {bytes} of a device to which the kernel's device has no "
+                 "access"},
+       .fix = {"{torch:launch the kernel under torch.cuda.device(tensor.device), or move the tensor with .to() "
+               "first|launch the kernel on a stream of the device that has the memory, or copy the data to the "
+               "kernel's device first}",
+               "or enable access to the other device's memory, if the two can reach each other: "
                "{cuda:cudaDeviceEnablePeerAccess|cuCtxEnablePeerAccess}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
       {.id = "host-pointer",
        .sure = Sure::often,
        .codes = {700, 717},
        .when = host,
-       .texts = {"{kernel} {verb} memory through {parameter}, which does not point into memory from CUDA: often it is "
-                 "a host address (malloc, new, a stack), or was never set"},
-       .fix = {"allocate it with {cuda:cudaMalloc or cudaMallocManaged|cuMemAlloc or cuMemAllocManaged}, and copy the "
-               "data over"},
+       .texts = {"{kernel} {verb} memory through {parameter}, which does not point into CUDA memory: often it is a "
+                 "host address (malloc, new, a stack variable), or was never set"},
+       .fix = {"allocate the memory with {cuda:cudaMalloc or cudaMallocManaged|cuMemAlloc or cuMemAllocManaged}, and "
+               "copy the data into it"},
        .link = kSanitizerLink},
       {.id = "misaligned-address",
        .codes = {716},
        .when = misaligned,
-       .texts = {"{kernel} {verb} {size} at once, {distance} past a multiple of {size}: the address is computed from "
-                 "{parameter}",
-                 "{kernel} {verb} {size} at once, {distance} past a multiple of {size}"},
+       .texts = {"{kernel} {verb} {size} at an address {distance} past a multiple of {size}; the address is computed "
+                 "from {parameter}",
+                 "{kernel} {verb} {size} at an address {distance} past a multiple of {size}"},
        .fix = {"use a pointer and offsets that are multiples of the size of the access, or access smaller pieces",
-               "{torch:call the kernel with a .clone() of a view: .contiguous() keeps its offset}"},
+               "{torch:pass a .clone() of the view to the kernel: .contiguous() keeps the offset}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#device-memory-accesses"},
       {.id = "shared-out-of-range",
        .codes = {700, 716, 717, 719},
        .when = past_shared,
        .texts = {"{kernel} {verb} {distance} past the end of its block's shared memory"},
-       .fix =
-           {"compare the largest index into shared memory with its size: the third launch argument if it is dynamic, "
-            "in bytes"},
+       .fix = {"compare the largest index into shared memory with the size of that memory (if dynamic, the third "
+               "launch argument, in bytes)"},
        .link = "https://docs.nvidia.com/cuda/cuda-gdb/index.html#gpu-error-reporting"},
   };
   return rules;

@@ -53,7 +53,7 @@ const std::vector<Rule>& allocation_rules() {
        .when = absurd,
        .texts = {"{call} requested {size} ({bytes} bytes), more than any GPU has: often the size was negative or "
                  "overflowed"},
-       .fix = {"check how this size is computed: in 64 bits, and not from a value that was never set"},
+       .fix = {"check how the size is computed: it needs 64 bits, and all its inputs must be set"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "no-pinned-memory",
        .codes = {2},
@@ -61,8 +61,7 @@ const std::vector<Rule>& allocation_rules() {
        .when = sized,
        .texts = {"{call} requested {size} of pinned host memory, and the system could not pin that much"},
        .fix = {"pin less{torch: (DataLoader: pin_memory=False, fewer workers)}, and check the container's memory limit "
-               "and "
-               "ulimit -l"},
+               "and ulimit -l"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#page-locked-host-memory"},
       {.id = "out-of-memory",
        .sure = Sure::often,
@@ -83,8 +82,8 @@ const std::vector<Rule>& allocation_rules() {
                  "PyTorch's allocator refused {size}, though no CUDA call failed: often the program set a limit, or "
                  "the memory that PyTorch keeps is in pieces that are too small"},
        .fix = {"raise the limit (torch.cuda.set_per_process_memory_fraction), or hold fewer tensors at once",
-               "if much is reserved and little allocated: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
-               "after catching it, leave the except block before trying again: the exception holds the tensors"},
+               "if much is reserved but little allocated, set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+               "if you catch the exception, leave the except block before retrying: the exception keeps tensors alive"},
        .link = "https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management"},
       {.id = "memory-refused-though-free",
        .sure = Sure::often,
@@ -93,24 +92,25 @@ const std::vector<Rule>& allocation_rules() {
        .when = enough_was_free,
        .texts = {"{call} requested {size} and failed, although {free} were free right afterwards: often caused by "
                  "fragmentation, or by another process that briefly held the memory"},
-       .fix = {"try again, or request less at once; nvidia-smi shows what else holds memory"},
+       .fix = {"try again, or request less at once; nvidia-smi shows which processes hold memory"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "out-of-memory",
        .codes = {2},
        .calls = kAllocating,
        .when = sized_in_pytorch,
        .texts = {"{call} requested {size}, but the device had less free memory"},
-       .fix = {"smaller batches, gradient checkpointing, torch.no_grad() if nothing is trained; nvidia-smi shows who "
-               "else holds memory",
-               "if much is reserved and little allocated: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
-               "after catching it, leave the except block before trying again: the exception holds the tensors"},
+       .fix = {"use smaller batches, gradient checkpointing, or torch.no_grad() if nothing is trained; nvidia-smi "
+               "shows which other processes hold memory",
+               "if much is reserved but little allocated, set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+               "if you catch the exception, leave the except block before retrying: the exception keeps tensors alive"},
        .link = "https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management"},
       {.id = "out-of-memory",
        .codes = {2},
        .calls = kAllocating,
        .when = sized,
        .texts = {"{call} requested {size}, but the device had less free memory"},
-       .fix = {"allocate less at once, free what is no longer used, and check with nvidia-smi what else holds memory"},
+       .fix = {"allocate less at once, free what is no longer used, and check with nvidia-smi which other processes "
+               "hold memory"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "no-memory-for-the-context",
        .sure = Sure::often,
@@ -119,8 +119,8 @@ const std::vector<Rule>& allocation_rules() {
                  "StreamCreate"},
        .when = names_call,
        .texts = {"{call} found too little memory for CUDA itself: often other processes fill the GPU"},
-       .fix = {"check with nvidia-smi what holds memory: a process of an earlier run that is still alive, or several "
-               "ranks on one GPU"},
+       .fix = {"check with nvidia-smi which processes hold memory, such as one left over from an earlier run, or "
+               "several ranks on one GPU"},
        .link = "https://docs.nvidia.com/deploy/nvidia-smi/index.html"},
       {.id = "invalid-free",
        .sure = Sure::often,
@@ -130,15 +130,14 @@ const std::vector<Rule>& allocation_rules() {
        .texts = {"{call} rejected the pointer: often it is not the start of a live allocation, or, during a graph "
                  "capture, it was not allocated in a graph"},
        .fix = {"free each allocation once, with the pointer that the allocation returned",
-               "free memory that was not allocated in a graph before or after the capture"},
+               "free memory from outside the graph before the capture begins or after it ends"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
       {.id = "invalid-free",
        .codes = {1, 17},
        .calls = {"cudaFree", "cuMemFree"},
        .when = names_call,
-       .texts =
-           {"the pointer given to {call} is not the start of a live allocation: it was freed before, is an address "
-            "inside one, or comes from elsewhere"},
+       .texts = {"the pointer given to {call} is not the start of a live allocation: it was freed before, points "
+                 "inside one, or comes from another allocator"},
        .fix =
            {"free each allocation once, with the pointer that the allocation returned and the call that belongs to it"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},

@@ -65,9 +65,9 @@ const std::vector<Rule>& device_rules() {
        .when = refused,
        .texts = {"{call} could not use the device: often the device cannot page managed memory (as under WSL or on "
                  "virtual GPUs), or this process has no device with that number"},
-       .fix =
-           {"call it only where the device's {cuda:cudaDevAttrConcurrentManagedAccess|"
-            "CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS} is 1: it is only advice, and the program works without it"},
+       .fix = {"call it only if the device's "
+               "{cuda:cudaDevAttrConcurrentManagedAccess|CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS} is 1; the "
+               "program also works without this call"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "invalid-device",
        .codes = {101},
@@ -100,39 +100,38 @@ const std::vector<Rule>& device_rules() {
        .sure = Sure::often,
        .codes = {100},
        .when = refused,
-       .texts =
-           {"the driver sees no GPU: often the container was started without GPUs, or the kernel module is not loaded"},
+       .texts = {"the driver found no GPU: often the container was started without GPUs, or the kernel module is not "
+                 "loaded"},
        .fix = {"check nvidia-smi; start the container with --gpus all, or ask the scheduler for a GPU"},
        .link = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/index.html"},
       {.id = "cuda-after-fork",
        .codes = {3},
        .when = forked,
-       .texts =
-           {"this process was forked in {fork} from process {parent}, which had used CUDA: such a fork cannot use CUDA",
-            "this process was forked from process {parent}, which had used CUDA: such a fork cannot use CUDA"},
-       .fix = {"start new worker processes instead of forking them{python:, by "
-               "multiprocessing.set_start_method(\"spawn\")}"
-               "{torch: or DataLoader(multiprocessing_context=\"spawn\")}",
-               "or touch CUDA in the parent only after all forks{torch:, and keep tensors on the CPU in DataLoader "
+       .texts = {"this process was forked in {fork} from process {parent}, which had already used CUDA; a process "
+                 "forked after that cannot use CUDA",
+                 "this process was forked from process {parent}, which had already used CUDA; a process forked after "
+                 "that cannot use CUDA"},
+       .fix = {"start new worker processes instead of forking them{python:, with "
+               "multiprocessing.set_start_method(\"spawn\")}{torch: or DataLoader(multiprocessing_context=\"spawn\")}",
+               "or use CUDA in the parent only after all forks{torch:, and keep tensors on the CPU in DataLoader "
                "workers}"},
        .link = "https://docs.pytorch.org/docs/stable/notes/multiprocessing.html"},
       {.id = "driver-too-old",
        .codes = {35, 36},
        .when = refused,
-       .texts = {"the driver {driver} is older than the CUDA runtime of this program needs",
-                 "the driver is older than the program's CUDA runtime needs, or is not installed"},
+       .texts = {"the driver ({driver}) is too old for the program's CUDA runtime",
+                 "the driver is too old for the program's CUDA runtime, or is not installed"},
        .fix = {"update the driver, or install a build for the CUDA version that nvidia-smi shows{torch: (PyTorch: the "
                "wheels of another cuXXX index)}"},
        .link = kCompatibility},
       {.id = "no-kernel-image",
        .codes = {209},
        .when = refused,
-       .texts = {"the program carries no code for this GPU ({gpu}): it was built for other architectures",
-                 "the program carries no code for this GPU: it was built for other architectures"},
-       .fix =
-           {"build for it: nvcc -gencode arch=compute_XX,code=sm_XX or -arch=native{torch:, TORCH_CUDA_ARCH_LIST for "
-            "extensions}",
-            "{torch:torch.cuda.get_arch_list() shows what PyTorch was built for; a newer wheel may have more}"},
+       .texts = {"the program contains no code for this GPU ({gpu}): it was built for other architectures",
+                 "the program contains no code for this GPU: it was built for other architectures"},
+       .fix = {"build for this GPU: nvcc -gencode arch=compute_XX,code=sm_XX or -arch=native{torch:, "
+               "TORCH_CUDA_ARCH_LIST for extensions}",
+               "{torch:torch.cuda.get_arch_list() shows what PyTorch was built for; a newer wheel may have more}"},
        .link = kArchitectures},
       {.id = "kernel-not-in-module",
        .sure = Sure::often,
@@ -151,9 +150,8 @@ const std::vector<Rule>& device_rules() {
        .when = refused,
        .texts = {"the driver ({driver}) does not support this version of PTX: often a newer toolkit generated it",
                  "the driver does not support this version of PTX: often a newer toolkit generated it"},
-       .fix =
-           {"update the driver, or build with an older toolkit or with machine code for this GPU (code=sm_XX); Triton: "
-            "TRITON_PTXAS_PATH of a toolkit that fits"},
+       .fix = {"update the driver, or build with an older toolkit or with machine code for this GPU (code=sm_XX); for "
+               "Triton, set TRITON_PTXAS_PATH to the ptxas of such a toolkit"},
        .link = kCompatibility},
       {.id = "invalid-ptx",
        .codes = {218},
@@ -164,7 +162,7 @@ const std::vector<Rule>& device_rules() {
       {.id = "no-ptx-compiler",
        .codes = {221, 223},
        .when = refused,
-       .texts = {"the program has PTX for this GPU and no machine code, and compiling it is not possible here"},
+       .texts = {"the program has only PTX and no machine code for this GPU, and the driver cannot compile PTX here"},
        .fix = {"install the driver's libnvidia-ptxjitcompiler (in containers: the capability \"compute\"), unset "
                "CUDA_DISABLE_PTX_JIT, or build machine code for this GPU"},
        .link = kVisibleLink},
@@ -180,7 +178,7 @@ const std::vector<Rule>& device_rules() {
        .codes = {500},
        .calls = {"GetFunction", "GetKernel", "GetGlobal"},
        .when = refused,
-       .texts = {"the module has no function or variable of the name given to {call}"},
+       .texts = {"the module has no function or variable with the name given to {call}"},
        .fix = {"declare it extern \"C\", or ask for the mangled name (cuobjdump -symbols; NVRTC: nvrtcGetLoweredName)"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html"},
       {.id = "device-busy",
@@ -188,21 +186,23 @@ const std::vector<Rule>& device_rules() {
        .codes = {46},
        .when = refused,
        .texts = {"the device is not available at the moment: often it is in prohibited mode, or in exclusive mode and "
-                 "held by another process"},
-       .fix = {"nvidia-smi -q -d COMPUTE shows the mode; end the process that holds it, or choose another device"},
+                 "used by another process"},
+       .fix =
+           {"nvidia-smi -q -d COMPUTE shows the mode; end the process that uses the device, or choose another device"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#compute-modes"},
       {.id = "stub-library",
        .codes = {34},
        .when = refused,
-       .texts = {"the program loaded the toolkit's stub of libcuda, which can do nothing, instead of the driver's"},
-       .fix = {"take the toolkit's lib64/stubs out of LD_LIBRARY_PATH and the rpath: it is only for linking"},
+       .texts = {"the program loaded the toolkit's stub of libcuda instead of the driver's library; the stub cannot "
+                 "run anything"},
+       .fix = {"remove the toolkit's lib64/stubs from LD_LIBRARY_PATH and the rpath: stubs are only for linking"},
        .link = kCompatibility},
       {.id = "driver-mismatch",
        .codes = {803},
        .when = refused,
-       .texts = {"the kernel's driver module and the driver's libraries are of different versions"},
-       .fix =
-           {"restart after a driver update, or reload the module; in a container, remove the container's own libcuda"},
+       .texts = {"the driver's kernel module and the driver's libraries have different versions"},
+       .fix = {"restart the machine after a driver update, or reload the module; in a container, remove the "
+               "container's own libcuda"},
        .link = kCompatibility},
       {.id = "fabric-not-ready",
        .sure = Sure::often,
@@ -217,8 +217,8 @@ const std::vector<Rule>& device_rules() {
       {.id = "compatibility-package",
        .codes = {804},
        .when = refused,
-       .texts = {"a forward-compatibility libcuda was loaded, and it does not work with this GPU"},
-       .fix = {"take the cuda-compat folder out of LD_LIBRARY_PATH, or update the driver"},
+       .texts = {"the program loaded a forward-compatibility libcuda that does not work with this GPU"},
+       .fix = {"remove the cuda-compat folder from LD_LIBRARY_PATH, or update the driver"},
        .link = kCompatibility},
   };
   return rules;

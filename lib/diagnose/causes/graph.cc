@@ -59,12 +59,11 @@ const std::vector<Rule>& graph_rules() {
       {.id = "capture-by-another-thread",
        .codes = {900},
        .when = other_threads_capture,
-       .texts = {"{call} was called while another thread captured a graph in global mode, which forbids it in every "
-                 "thread"},
-       .fix = {"capture in thread-local mode{torch: (PyTorch: capture_error_mode=\"thread_local\")}, or hold this call "
-               "back "
-               "while another thread captures",
-               "{torch:a DataLoader with pin_memory=True pins from a thread of its own}"},
+       .texts = {"{call} was called while another thread captured a graph in global mode, which forbids this call in "
+                 "every thread"},
+       .fix = {"capture in thread-local mode{torch: (PyTorch: capture_error_mode=\"thread_local\")}, or delay this "
+               "call while another thread captures",
+               "{torch:a DataLoader with pin_memory=True pins memory in a separate thread}"},
        .link = kPyTorch},
       {.id = "capture-reads-result",
        .codes = {900},
@@ -72,40 +71,38 @@ const std::vector<Rule>& graph_rules() {
        .when = reads_a_result,
        .texts = {"{read} {asks} the GPU ({call}), but nothing runs on it while a graph is captured"},
        .fix = {"read results after the replay: keep this line out of the capture, and decide on the device{torch: "
-               "(torch.where)} "
-               "instead of in Python"},
+               "(torch.where)} instead of in Python"},
        .link = kPyTorch},
       {.id = "capture-unsupported",
        .codes = {900},
        .calls = {"Synchronize", "Query"},
        .when = refused_at_once,
        .texts = {"{call} {asks} the GPU, but nothing runs on it while a graph is captured"},
-       .fix = {"{ask} before the capture begins or after the graph was launched; order work in the capture by events "
-               "on streams"},
+       .fix = {"{ask} before the capture begins or after the graph was launched; inside the capture, order work with "
+               "events"},
        .link = kCapture},
       {.id = "capture-unsupported",
        .codes = {900},
        .calls = {"Malloc", "MemAlloc", "HostAlloc", "Free"},
        .when = refused_at_once,
        .texts = {"{call} cannot become part of a graph, but a stream is being captured"},
-       .fix =
-           {"allocate and free before the capture, or with {cuda:cudaMallocAsync|cuMemAllocAsync} on the captured "
-            "stream{torch:; in PyTorch, run the code a few times on a side stream first, so that libraries have made "
-            "their workspaces}"},
+       .fix = {"allocate and free before the capture, or with {cuda:cudaMallocAsync|cuMemAllocAsync} on the captured "
+               "stream{torch:; in PyTorch, run the code a few times on a side stream first, so that libraries have "
+               "allocated their workspaces}"},
        .link = kPyTorch},
       {.id = "capture-unsupported",
        .codes = {900},
        .when = refused_at_once,
        .texts = {"{call} cannot become part of a graph, but a stream is being captured"},
-       .fix = {"make this call before the capture begins or after it ends: no allocating, synchronising or reading of "
-               "results inside"},
+       .fix = {"make this call before the capture begins or after it ends: do not allocate, synchronise or read "
+               "results inside a capture"},
        .link = kCapture},
       {.id = "capture-invalidated",
        .codes = {901},
        .when = refused_at_once,
-       .texts = {"an earlier call had broken the capture, and its result was not checked"},
-       .fix = {"look between the beginning of the capture and this call for one that may not be made in a capture "
-               "(allocating, synchronising, reading a result, the default stream), and check what each returns"},
+       .texts = {"an earlier call broke the capture, and the program did not check its result"},
+       .fix = {"between the beginning of the capture and this call, find the call that a capture forbids (allocating, "
+               "synchronising, reading a result, using the default stream), and check what each call returns"},
        .link = kCapture},
       {.id = "capture-merge",
        .codes = {902},
@@ -122,7 +119,7 @@ const std::vector<Rule>& graph_rules() {
       {.id = "capture-unjoined",
        .codes = {904},
        .when = refused_at_once,
-       .texts = {"a stream that joined the capture by waiting for one of its events was never joined back"},
+       .texts = {"a stream joined the capture by waiting for one of its events, but was never joined back"},
        .fix = {"let the stream that began the capture wait for an event at the end of every stream that joined it",
                "{torch:PyTorch: torch.cuda.current_stream().wait_stream(side) before the capture ends}"},
        .link = kCapture},
@@ -135,7 +132,8 @@ const std::vector<Rule>& graph_rules() {
       {.id = "capture-implicit",
        .codes = {906},
        .when = refused_at_once,
-       .texts = {"{call} uses the legacy default stream, which waits for every blocking stream, the captured one too"},
+       .texts =
+           {"{call} uses the legacy default stream, which waits for every blocking stream, including the captured one"},
        .fix = {"keep the default stream out of the capture, or make the capturing stream with "
                "{cuda:cudaStreamNonBlocking|CU_STREAM_NON_BLOCKING}",
                "{torch:PyTorch: warm up on the side stream, not on the default one}"},
@@ -143,15 +141,15 @@ const std::vector<Rule>& graph_rules() {
       {.id = "captured-event",
        .codes = {907},
        .when = refused_at_once,
-       .texts = {"{call} queries an event that was recorded in a capture: it is a part of the graph and never "
-                 "completes by itself"},
+       .texts = {"{call} queries an event that was recorded in a capture: the event is part of the graph and never "
+                 "completes on its own"},
        .fix = {"do not wait for or query an event that was recorded in the capture; record another one after the "
                "graph's launch"},
        .link = kCapture},
       {.id = "capture-wrong-thread",
        .codes = {908},
        .when = refused_at_once,
-       .texts = {"another thread than the one that began the capture ended it"},
+       .texts = {"a thread ended a capture that another thread had begun"},
        .fix = {"end the capture on the thread that began it, or begin it in relaxed mode"},
        .link = kCapture},
       {.id = "graph-update-failed",

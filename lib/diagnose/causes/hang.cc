@@ -67,7 +67,8 @@ void add_way_to_threads(const Symptoms& symptoms, Facts& facts) {
   if (symptoms.line_in_dump) {
     facts.add("way", "the GPU core dump has it");
   } else if (symptoms.asked_for_dump) {
-    facts.add("way", "no GPU core dump shows it; run it without cudadiag, and ask cuda-gdb -p PID when it hangs");
+    facts.add("way",
+              "no GPU core dump shows it; run the program without cudadiag, and attach cuda-gdb -p PID when it hangs");
   } else if (symptoms.while_running) {
     facts.add("way", "--hang-after SECONDS with --hang-dump shows it");
   } else {
@@ -92,14 +93,15 @@ const std::vector<Rule>& hang_rules() {
       {.id = "value-never-written",
        .when = for_unwritten_value,
        .texts = {"the stream waits {wait}"},
-       .fix = {"write the value: by cuStreamWriteValue on another stream, a kernel, or the host through mapped memory",
-               "check address and comparison (EQ, GEQ, AND, NOR) of the wait against what is written"},
+       .fix = {"write the value with cuStreamWriteValue on another stream, from a kernel, or from the host through "
+               "mapped memory",
+               "compare the address and the comparison (EQ, GEQ, AND, NOR) of the wait with the write"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html"},
       {.id = "value-written-too-late",
        .when = for_late_value,
-       .texts = {"the stream waits {wait}, and that stream has not reached it"},
-       .fix = {"queue the write before whatever its own stream waits for: two streams that wait for each other never "
-               "continue"},
+       .texts = {"the stream waits {wait}, and that stream has not reached the write"},
+       .fix = {"queue the write before the operation that its own stream waits for: two streams that wait for each "
+               "other never continue"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html"},
       {.id = "semaphore-not-signalled",
        .when = for_semaphore,
@@ -109,22 +111,22 @@ const std::vector<Rule>& hang_rules() {
       {.id = "waits-for-other-stream",
        .when = for_stream,
        .texts = {"the stream waits {wait}"},
-       .fix = {"look at that stream: the operation that blocks it holds this one up"},
+       .fix = {"find the operation that blocks that stream: it also blocks this one"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-and-event-behavior"},
       {.id = "rank-has-not-come",
        .sure = Sure::often,
        .when = ranks_missing,
        .texts = {"{ranks} called fewer collectives than the others, which wait in one: often a branch or an exception "
-                 "kept it from calling more, or it has less data"},
-       .fix = {"look at what {ranks} did instead of calling it",
+                 "skipped a collective, or there is less data to process"},
+       .fix = {"find out what {ranks} did instead of calling the collective",
                "all ranks must call the same collectives in the same order, including those that have no data left"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
       {.id = "ranks-call-different-collectives",
        .sure = Sure::often,
        .when = ranks_at_other_lines,
-       .texts = {"the ranks call different collectives ({calls}): often not all of them take the same branch, or one "
-                 "of them has less or more data"},
-       .fix = {"look for what makes the ranks take different branches before these lines",
+       .texts = {"the ranks call different collectives ({calls}): often because they take different branches, or have "
+                 "different amounts of data"},
+       .fix = {"find out why the ranks take different branches before these lines",
                "all ranks must call the same collectives in the same order, including those that have no data left"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
       {.id = "ranks-give-different-data",
@@ -154,23 +156,24 @@ const std::vector<Rule>& hang_rules() {
       {.id = "collective-waits-for-rank",
        .sure = Sure::often,
        .when = collective,
-       .texts = {"a collective of NCCL does not end: often a rank has not reached it, called another collective, or "
-                 "called the same one with other sizes"},
-       .fix = {"run it again with --nccl and --hang-after SECONDS, which name the rank, the call and the group",
-               "or find the rank without this kernel: cudadiag ranks compares the sessions of all ranks",
+       .texts = {"an NCCL collective does not end: often a rank has not reached it, called another collective, or "
+                 "called the same one with different sizes"},
+       .fix = {"run the program again with --nccl and --hang-after SECONDS: the report then names the rank, the call "
+               "and the group",
+               "or find the rank that lacks this kernel: cudadiag ranks compares the sessions of all ranks",
                "all ranks must call the same collectives in the same order, including those that have no data left"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
       {.id = "kernel-waits-for-peer",
        .sure = Sure::often,
        .when = peer_exchange,
        .texts = {"{kernel} waits for the same kernel on other GPUs: often a rank has not launched it"},
-       .fix = {"run cudadiag status for every rank: look at the one without this kernel"},
+       .fix = {"run cudadiag status for every rank, and find the one that lacks this kernel"},
        .link = "https://docs.nvidia.com/nvshmem/api/gen/api/sync.html"},
       {.id = "host-function-does-not-return",
        .sure = Sure::often,
        .when = host_function,
        .texts = {"a host function on the stream has not returned: often it calls CUDA, or needs a lock (such as the "
-                 "GIL) that is held by a thread that waits for this stream"},
+                 "GIL) held by a thread that waits for this stream"},
        .fix = {"host functions must not call CUDA, nor wait for a thread that does"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html"},
       {.id = "kernel-does-not-end",
@@ -178,14 +181,14 @@ const std::vector<Rule>& hang_rules() {
        .when = kernel,
        .texts = {"the kernel does not end: often a loop never exits, blocks wait for a lock or flag while the block "
                  "that holds it cannot run, or some threads never reach a barrier"},
-       .fix = {"look at the line of the kernel where its threads are: {way}",
+       .fix = {"find the line of the kernel where its threads are: {way}",
                "blocks that wait for each other need a cooperative launch, and a grid that fits on the GPU at once"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cooperative-groups"},
       {.id = "graph-does-not-end",
        .sure = Sure::often,
        .when = graph,
        .texts = {"the launched graph does not end: often one of its kernels waits for something outside the graph"},
-       .fix = {"look at the kernels that are running, and where their threads are: {way}"},
+       .fix = {"find the running kernels, and the lines where their threads are: {way}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs"},
   };
   return rules;

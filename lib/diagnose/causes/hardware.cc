@@ -17,15 +17,14 @@ const std::vector<Rule>& hardware_rules() {
       {.id = "ecc",
        .codes = {214},
        .texts = {"the GPU's memory lost data that it could not repair: the hardware is at fault, not this line"},
-       .fix =
-           {"nvidia-smi -q -d ECC,ROW_REMAPPER and dmesg (Xid 48, 63, 64, 94, 95); reset the GPU, and have it replaced "
-            "if it happens again"},
+       .fix = {"check nvidia-smi -q -d ECC,ROW_REMAPPER and dmesg (Xid 48, 63, 64, 94, 95); reset the GPU, and have it "
+               "replaced if it happens again"},
        .link = "https://docs.nvidia.com/deploy/xid-errors/index.html"},
       {.id = "nvlink",
        .codes = {220},
        .texts = {"a link between GPUs lost data: the hardware is at fault, not this line"},
-       .fix =
-           {"nvidia-smi nvlink -e and dmesg (Xid 74); reset the GPUs, and have the link checked if it happens again"},
+       .fix = {"check nvidia-smi nvlink -e and dmesg (Xid 74); reset the GPUs, and have the link checked if it happens "
+               "again"},
        .link = "https://docs.nvidia.com/deploy/xid-errors/index.html"},
       {.id = "memory-contained",
        .codes = {226},
@@ -37,22 +36,23 @@ const std::vector<Rule>& hardware_rules() {
       {.id = "launch-timeout",
        .codes = {702},
        .texts = {"the kernel ran longer than this GPU's time limit for kernels, and was stopped"},
-       .fix = {"split the work into shorter kernels, or look for a loop that does not end",
-               "or use a GPU without a limit ({cuda:cudaDevAttrKernelExecTimeout|"
-               "CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT} is 0): those that drive a display have one"},
+       .fix =
+           {"split the work into shorter kernels, or look for a loop that does not end",
+            "or use a GPU without a limit ({cuda:cudaDevAttrKernelExecTimeout|CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT} "
+            "is 0): GPUs that drive a display have one"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"},
       // 710 is left out: a failed assertion ends only the program that asserted (driver 580).
       {.id = "mps-client",
        .sure = Sure::often,
        .codes = {700, 714, 715, 716, 717, 718, 719},
        .when = may_be_another_client,
-       .texts = {"the GPU is shared under MPS, where a program's fatal error ends all programs on it: in a rerun too, "
-                 "{exception} was in code that this program had not loaded; often another program caused it",
+       .texts = {"the GPU is shared under MPS, where a program's fatal error ends all programs on it: in a rerun, too, "
+                 "{exception} came from code that this program had not loaded; often another program caused it",
                  "the GPU is shared under MPS, where a program's fatal error ends all programs on it: often another "
                  "program caused it, and nothing shows that this one did"},
-       .fix = {"find out which program on this GPU failed at the same time: MPS's server.log lists all that were ended "
-               "(in $CUDA_MPS_LOG_DIRECTORY, else /var/log/nvidia-mps)",
-               "run this program without MPS, to see whether it fails by itself"},
+       .fix = {"find out which program on this GPU failed at the same time: MPS's server.log lists all programs that "
+               "it ended (in $CUDA_MPS_LOG_DIRECTORY, else /var/log/nvidia-mps)",
+               "run this program without MPS, to see whether it fails on its own"},
        .link = "https://docs.nvidia.com/deploy/mps/index.html"},
   };
   return rules;

@@ -117,17 +117,17 @@ const std::vector<Rule>& indexing_rules() {
        .assertions = kLabelAssertions,
        .kernels = kLabelKernels,
        .when = labels_from_one,
-       .texts = {"{argument} holds {from_one}, but {bound} classes are numbered 0 to {last}"},
+       .texts = {"{argument} contains {from_one}, but the {bound} classes are numbered 0 to {last}"},
        .fix = {"count labels from 0: {argument} - 1", "or give the model one more class"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html"},
       {.id = "label-out-of-range",
        .assertions = kLabelAssertions,
        .kernels = kLabelKernels,
        .when = label,
-       .texts =
-           {"{argument}{at} = {value} is not a label: {bound} classes are 0 to {last}, and it is not ignore_index",
-            "a label is not one of the classes: C classes are numbered 0 to C-1, and only ignore_index (-100 unless "
-            "given) may lie outside"},
+       .texts = {"{argument}{at} = {value} is not a valid label: the {bound} classes are 0 to {last}, and the value is "
+                 "not ignore_index",
+                 "a label is not one of the classes: C classes are numbered 0 to C-1, and only ignore_index (-100 "
+                 "unless given) may be outside"},
        .fix = {"compare the loss's target.min() and target.max() with the model's number of classes; labels that count "
                "from 1 need target - 1, padding needs ignore_index"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html"},
@@ -173,7 +173,7 @@ const std::vector<Rule>& indexing_rules() {
        .when = any_index,
        .texts = {"{argument}{at} = {value}, but the dimension that it indexes has {bound} entries (valid 0..{last})",
                  "an index is outside of the dimension that it indexes"},
-       .fix = {"check the index tensors of this line before it:",
+       .fix = {"check the index tensors before this line:",
                "assert {argument}.min() >= 0 and {argument}.max() < {bound}",
                "the same line with its tensors on the CPU (.cpu()) raises an IndexError with the value"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.gather.html"},
@@ -186,20 +186,19 @@ const std::vector<Rule>& indexing_rules() {
       {.id = "masked-scatter-too-short",
        .assertions = {"totalElements <= srcSize"},
        .texts = {"the mask selects more elements than the source of masked_scatter has"},
-       .fix =
-           {"compare mask.sum() with source.numel(): in multimodal models, the number of placeholder tokens with that "
-            "of the image or audio features"},
+       .fix = {"compare mask.sum() with source.numel(): in multimodal models, these are the numbers of placeholder "
+               "tokens and of image or audio features"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.Tensor.masked_scatter_.html"},
       {.id = "unpool-index-out-of-range",
        .assertions = {"maxind >= 0 && maxind < outputImageSize", "index >= 0 && index < outputImageSize"},
        .kernels = {"max_unpooling2d_forward_kernel", "max_unpooling3d_forward_kernel"},
        .texts = {"an index given to max_unpool is outside of the output plane"},
-       .fix = {"pass the indices from the max_pool call that this undoes, and the size of its input as output_size"},
+       .fix = {"pass the indices from the matching max_pool call, and the size of that call's input as output_size"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.MaxUnpool2d.html"},
       {.id = "bag-offsets-decrease",
        .assertions = {"end >= begin"},
        .texts = {"the offsets of an embedding bag decrease"},
-       .fix = {"offsets must be the ascending starts of the bags, the first of them 0"},
+       .fix = {"offsets must be the ascending starts of the bags, beginning with 0"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.EmbeddingBag.html"},
       {.id = "repeat-lengths",
        .assertions = {"result_size == cumsum_ptr[size - 1]"},
@@ -214,17 +213,17 @@ const std::vector<Rule>& indexing_rules() {
       {.id = "group-offsets",
        .assertions = {"expected offset to be less than tensor size",
                       "expected gemm dimension to be greater or equal 0"},
-       .texts = {"the offsets of a grouped matrix product do not fit its operands: an offset lies past the last row, "
-                 "or they decrease"},
-       .fix = {"offs are the ends of the groups, ascending, none beyond the operand's size: the cumulative sum of the "
-               "tokens of each expert, after dropped ones were taken out"},
+       .texts = {"the offsets of a grouped matrix product do not fit its operands: an offset is past the last row, or "
+                 "the offsets decrease"},
+       .fix = {"offs must be the ascending ends of the groups, none beyond the operand's size: the cumulative sum of "
+               "each expert's tokens, without dropped tokens"},
        .link = "https://docs.pytorch.org/docs/main/generated/torch.nn.functional.grouped_mm.html"},
       {.id = "index-argument-out-of-range",
        .sure = Sure::often,
        .codes = {700, 710, 717, 719},
        .when = unchecked_index,
-       .texts = {"{argument}{at} = {value}, but what it indexes has {bound} entries (valid 0..{last}): often such an "
-                 "index is the cause, because this kernel does not check it"},
+       .texts = {"{argument}{at} = {value}, but the dimension that it indexes has {bound} entries (valid 0..{last}): "
+                 "often such an index is the cause, because this kernel does not check indices"},
        .fix = {"assert {argument}.min() >= 0 and {argument}.max() < {bound}"},
        .link = kIndexLink},
   };

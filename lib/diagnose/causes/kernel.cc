@@ -37,16 +37,15 @@ const std::vector<Rule>& kernel_rules() {
       {.id = "failed-assertion",
        .codes = {710},
        .when = own_assertion,
-       .texts = {"the kernel's own assertion is false: `{condition}`, in {function}",
-                 "the kernel's own assertion is "
-                 "false: `{condition}`"},
+       .texts = {"the kernel's own assertion failed: `{condition}`, in {function}",
+                 "the kernel's own assertion failed: `{condition}`"},
        .fix = {"check the values that the assertion tests at this line"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#assertion"},
       {.id = "stack-overflow",
        .when = overflowed_stack,
        .texts = {"a GPU thread ran out of stack ({exception}): recursion that is too deep or does not end, or a large "
                  "array in local memory"},
-       .fix = {"turn the recursion into a loop, or raise the limit of the stack before the first launch: "
+       .fix = {"replace the recursion by a loop, or raise the stack limit before the first launch: "
                "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__DEVICE.html"},
       {.id = "stack-overwritten",
@@ -55,20 +54,20 @@ const std::vector<Rule>& kernel_rules() {
        .texts = {"a GPU thread found its stack overwritten ({exception}): often caused by a write past the end of a "
                  "local array"},
        .fix = {"check the indices into the local arrays of this kernel and of the functions that it calls, and the "
-               "sizes given to those that fill one"},
+               "sizes passed to functions that fill one"},
        .link = "https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/index.html"},
       {.id = "trap",
        .when = trapped,
        .texts = {"the kernel stopped itself: it executed a trap ({exception}), as __trap() and failed checks in "
                  "libraries do"},
-       .fix = {"find the condition of the __trap() or check in the kernel; printf before it shows its values"},
+       .fix = {"find the condition of the __trap() or check in the kernel; a printf before it shows the values"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#trap-function"},
       {.id = "hardware-stack-error",
        .sure = Sure::often,
        .codes = {714},
        .when = misread,
        .texts = {"the call stack of a GPU thread is broken: often the recursion is too deep"},
-       .fix = {"turn the recursion into a loop, or raise the limit of the stack before the first launch: "
+       .fix = {"replace the recursion by a loop, or raise the stack limit before the first launch: "
                "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__DEVICE.html"},
       {.id = "invalid-code",

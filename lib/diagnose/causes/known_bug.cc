@@ -92,7 +92,7 @@ const std::vector<Rule>& known_bug_rules() {
        .texts = {"a known limit of PyTorch ({version}): {what} makes a grid of {blocks} blocks in y or z, and the "
                  "limit is 65535 ({source})"},
        .fix = {"call it in parts (chunk the batch), or try a newer PyTorch",
-               "attention: sdpa_kernel(SDPBackend.MATH) takes such sizes"},
+               "for attention, sdpa_kernel(SDPBackend.MATH) supports such sizes"},
        .link = "https://github.com/pytorch/pytorch/issues"},
       {.id = "known-bug",
        .sure = Sure::often,

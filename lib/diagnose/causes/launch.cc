@@ -93,8 +93,7 @@ const std::vector<Rule>& launch_rules() {
        .codes = {1, 9},
        .when = empty,
        .texts = {"the grid {grid} has no blocks: a launch must have at least one"},
-       .fix = {"skip the launch if it has no work: an empty batch or tensor, or (n + block - 1) / block with "
-               "n = 0"},
+       .fix = {"skip the launch if it has no work: an empty batch or tensor, or (n + block - 1) / block with n = 0"},
        .link = kLimits},
       {.id = "empty-block",
        .codes = {1, 9},
@@ -105,10 +104,10 @@ const std::vector<Rule>& launch_rules() {
       {.id = "block-too-large",
        .codes = {1, 9, 701},
        .when = block_too_large,
-       .texts = {"a block of {block} ({threads} threads) is larger than any GPU supports: 1024 threads, at most "
-                 "1024,1024,64",
-                 "a block of {block} is larger than any GPU supports: 1024 threads, at most 1024,1024,64"},
-       .fix = {"use at most 1024 threads in a block, and more blocks", "check that grid and block are not swapped"},
+       .texts = {"a block of {block} ({threads} threads) is larger than any GPU supports: at most 1024 threads, and "
+                 "1024,1024,64 in x,y,z",
+                 "a block of {block} is larger than any GPU supports: at most 1024 threads, and 1024,1024,64 in x,y,z"},
+       .fix = {"use at most 1024 threads per block, and more blocks", "check that grid and block are not swapped"},
        .link = kLimits},
       {.id = "grid-too-large",
        .codes = {1, 9},
@@ -120,7 +119,7 @@ const std::vector<Rule>& launch_rules() {
       {.id = "shared-memory-too-large",
        .codes = {1, 9, 701},
        .when = more_shared_than_any,
-       .texts = {"the launch requests {shared} bytes of dynamic shared memory; no GPU gives a block more than 232448"},
+       .texts = {"the launch requests {shared} bytes of dynamic shared memory; no GPU allows a block more than 232448"},
        .fix = {"use smaller tiles or fewer pipeline stages (Triton: BLOCK_*, num_stages)"},
        .link = kLimits},
       {.id = "shared-memory-too-large",
@@ -129,10 +128,9 @@ const std::vector<Rule>& launch_rules() {
        .when = shared_not_opted_in,
        .texts = {"the launch requests {shared} bytes of dynamic shared memory, more than 49152: often the kernel has "
                  "not opted in to more, or the GPU has less"},
-       .fix =
-           {"cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) before the launch, and "
-            "check what it returns",
-            "or use smaller tiles: cudaDevAttrMaxSharedMemoryPerBlockOptin gives the GPU's limit"},
+       .fix = {"call cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) before the "
+               "launch, and check what it returns",
+               "or use smaller tiles: cudaDevAttrMaxSharedMemoryPerBlockOptin gives the GPU's limit"},
        .link = kLimits},
       {.id = "too-many-registers",
        .sure = Sure::often,
@@ -140,23 +138,22 @@ const std::vector<Rule>& launch_rules() {
        .when = too_many_registers,
        .texts = {"a block of {block} leaves {registers} registers for each of its {threads} threads: often the kernel "
                  "needs more"},
-       .fix = {"fewer threads a block, or __launch_bounds__(threads) on the kernel (nvcc -maxrregcount); Triton: fewer "
-               "num_warps or smaller tiles"},
+       .fix = {"use fewer threads per block, or __launch_bounds__(threads) on the kernel (nvcc -maxrregcount); in "
+               "Triton, fewer num_warps or smaller tiles"},
        .link = kLimits},
       {.id = "cooperative-too-large",
        .codes = {720},
        .when = cooperative,
-       .texts =
-           {"a cooperative launch needs all its blocks on the GPU at once, and {blocks} of {threads} threads are too "
-            "many"},
+       .texts = {"a cooperative launch needs all its blocks on the GPU at once, and {blocks} blocks of {threads} "
+                 "threads are too many"},
        .fix = {"limit the grid to cudaOccupancyMaxActiveBlocksPerMultiprocessor blocks on each multiprocessor"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#grid-synchronization"},
       {.id = "invalid-cluster",
        .codes = {912},
-       .texts = {"the thread-block cluster does not fit: too large for the kernel or GPU, or no divisor of the grid"},
-       .fix =
-           {"at most 8 blocks a cluster (16 with cudaFuncAttributeNonPortableClusterSizeAllowed), the grid a multiple "
-            "of it, and cudaOccupancyMaxActiveClusters above 0"},
+       .texts = {"the thread-block cluster does not fit: it is too large for the kernel or the GPU, or does not divide "
+                 "the grid"},
+       .fix = {"use at most 8 blocks per cluster (16 with cudaFuncAttributeNonPortableClusterSizeAllowed) and a grid "
+               "that is a multiple of the cluster, and check that cudaOccupancyMaxActiveClusters is above 0"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#thread-block-clusters"},
   };
   return rules;

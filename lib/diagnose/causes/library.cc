@@ -34,15 +34,15 @@ const std::vector<Rule>& library_rules() {
                  "{library} ran out of memory for its workspace ({call}); its own status (CUBLAS_STATUS_ALLOC_FAILED, "
                  "NOT_INITIALIZED or similar) gives no further detail"},
        .fix = {"leave the library some memory: {torch:smaller batches, "
-               "torch.cuda.set_per_process_memory_fraction(0.9)|allocate "
-               "less}, or make its handle before filling the GPU"},
+               "torch.cuda.set_per_process_memory_fraction(0.9)|allocate less}, or create its handle before filling "
+               "the GPU"},
        .link = "https://docs.nvidia.com/cuda/cublas/index.html#cublasstatus-t"},
       {.id = "collective-after-peer",
        .sure = Sure::often,
        .when = peer_failed,
        .texts = {"a collective failed after process {pid} of the same job had failed: often that failure is the cause, "
                  "because the peers lost access to the memory of that process"},
-       .fix = {"look at the finding of process {pid} first"},
+       .fix = {"read the finding on process {pid} first"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"},
       {.id = "collective",
        .sure = Sure::often,

@@ -256,9 +256,9 @@ const std::vector<Rule>& memory_rules() {
        .when = only_freed,
        .texts = {"{argument} points into {bytes} that were freed at {freed} before this operation was issued",
                  "{argument} points into {bytes} that were freed before this operation was issued"},
-       .fix = {"free it after the last operation that uses it has finished ({cuda:cudaStreamSynchronize, or "
-               "cudaFreeAsync|cuStreamSynchronize, or cuMemFreeAsync} on the same stream)",
-               "{python:keep a reference to the object that a raw pointer was taken from}"},
+       .fix = {"free the memory only after the last operation that uses it has finished ({cuda:cudaStreamSynchronize, "
+               "or cudaFreeAsync|cuStreamSynchronize, or cuMemFreeAsync} on the same stream)",
+               "{python:keep a reference to the object that the raw pointer belongs to}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
       {.id = "use-after-free",
        .sure = Sure::often,
@@ -268,8 +268,8 @@ const std::vector<Rule>& memory_rules() {
                  "operation probably used them",
                  "{argument} points into {bytes} that were freed before this operation was issued, and the operation "
                  "probably used them"},
-       .fix = {"free it after the last operation that uses it has finished ({cuda:cudaStreamSynchronize, or "
-               "cudaFreeAsync|cuStreamSynchronize, or cuMemFreeAsync} on the same stream)"},
+       .fix = {"free the memory only after the last operation that uses it has finished ({cuda:cudaStreamSynchronize, "
+               "or cudaFreeAsync|cuStreamSynchronize, or cuMemFreeAsync} on the same stream)"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
       {.id = "copy-past-allocation",
        .codes = {1, 700},
@@ -286,20 +286,21 @@ const std::vector<Rule>& memory_rules() {
                  "{allocated}: often the addresses are swapped, or the direction is wrong",
                  "{call} copies {way}, and its {argument} points into {bytes} of device memory: often the addresses "
                  "are swapped, or the direction is wrong"},
-       .fix = {"give the destination before the source, and {cuda:the cudaMemcpyKind that fits them (cudaMemcpyDefault "
-               "detects it)|use the call for them (cuMemcpy detects it)}"},
+       .fix = {"pass the destination before the source, and use the {cuda:cudaMemcpyKind that matches them "
+               "(cudaMemcpyDefault detects it)|matching call (cuMemcpy detects the direction)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "memory-of-another-gpu",
        .sure = Sure::often,
        .codes = {700},
        .when = of_another_gpu,
        .texts = {"{argument} points into {bytes} of device {owner}, allocated at {allocated}; the kernel ran on device "
-                 "{device}, which has no access to them, and probably used them",
+                 "{device}, which has no access to that memory, and probably used it",
                  "{argument} points into {bytes} of device {owner}; the kernel ran on device {device}, which has no "
-                 "access to them, and probably used them"},
-       .fix = {"{torch:launch it with torch.cuda.device(tensor.device), or move the tensor with .to() first|launch it "
-               "where the memory is, on a stream of that device, or copy the data over first}",
-               "or give the device access to the other one's memory, if the two can reach each other: "
+                 "access to that memory, and probably used it"},
+       .fix = {"{torch:launch the kernel under torch.cuda.device(tensor.device), or move the tensor with .to() "
+               "first|launch the kernel on a stream of the device that has the memory, or copy the data to the "
+               "kernel's device first}",
+               "or enable access to the other device's memory, if the two can reach each other: "
                "{cuda:cudaDeviceEnablePeerAccess|cuCtxEnablePeerAccess}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
       {.id = "pointer-past-allocation",
@@ -308,16 +309,16 @@ const std::vector<Rule>& memory_rules() {
        .when = past_the_end,
        .texts = {"{argument} points {past} past the end of an allocation of {bytes}, and the kernel probably "
                  "dereferenced it"},
-       .fix = {"check the offset with which this pointer was computed, in elements or in bytes"},
+       .fix = {"check the offset with which this pointer was computed, and whether it counts elements or bytes"},
        .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},
       {.id = "host-pointer",
        .sure = Sure::often,
        .codes = {700},
        .when = of_the_host,
-       .texts = {"{argument} is an address of the host's {where}, and the kernel probably used it: this GPU can only "
-                 "reach memory from CUDA"},
-       .fix = {"copy the data to memory of the GPU first ({cuda:cudaMalloc and cudaMemcpy|cuMemAlloc and "
-               "cuMemcpyHtoD}), or allocate it with {cuda:cudaMallocHost|cuMemAllocHost}"},
+       .texts = {"{argument} is an address in the host's {where}, and the kernel probably used it: this GPU can only "
+                 "access CUDA memory"},
+       .fix = {"copy the data to GPU memory first ({cuda:cudaMalloc and cudaMemcpy|cuMemAlloc and cuMemcpyHtoD}), or "
+               "allocate it with {cuda:cudaMallocHost|cuMemAllocHost}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#mapped-memory"},
       {.id = "null-pointer",
        .sure = Sure::often,
@@ -342,8 +343,8 @@ const std::vector<Rule>& memory_rules() {
        .sure = Sure::often,
        .codes = {700, 717},
        .when = big_tensor,
-       .texts = {"{argument} reaches over {elements} elements, more than a 32-bit index can count (2147483647): "
-                 "an offset probably overflowed"},
+       .texts = {"{argument} spans {elements} elements, more than a 32-bit index can count (2147483647): an offset "
+                 "probably overflowed"},
        .fix = {"compute offsets in 64 bits (Triton: tl.program_id(0).to(tl.int64); CUDA: size_t before the "
                "multiplication)",
                "or call it in parts of fewer than 2**31 elements"},
@@ -351,31 +352,31 @@ const std::vector<Rule>& memory_rules() {
       {.id = "misaligned-for-type",
        .codes = {716},
        .when = off_its_type,
-       .texts = {"{argument} does not lie on a multiple of {size} bytes, as its elements ({dtype}) must"},
-       .fix =
-           {"make the pointer from an aligned one, in whole elements; copy packed data out before using it as {dtype}"},
+       .texts = {"{argument} is not aligned to {size} bytes, as its elements ({dtype}) require"},
+       .fix = {"compute the pointer from an aligned one, in whole elements; copy packed data to aligned memory before "
+               "using it as {dtype}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#device-memory-accesses"},
       {.id = "misaligned-view",
        .sure = Sure::often,
        .codes = {716},
        .when = off_a_vector,
-       .texts = {"{argument} lies {remainder} bytes past a multiple of 16: a misaligned access is often caused by "
-                 "vector loads (int4, float4, 128 bits) from such a view"},
-       .fix = {"{torch:call the kernel with a .clone() of it: .contiguous() keeps a view's offset|give the kernel an "
-               "address that is a multiple of 16: the start of an allocation is, an offset into it need not be}",
-               "or let the kernel test the pointer (ptr % 16) and read single elements where it must"},
+       .texts = {"{argument} is {remainder} bytes past a multiple of 16: a misaligned access is often caused by vector "
+                 "loads (int4, float4, 128 bits) from such a view"},
+       .fix =
+           {"{torch:pass a .clone() of it to the kernel: .contiguous() keeps a view's offset|pass an address that is a "
+            "multiple of 16 to the kernel: the start of an allocation is aligned, an offset into it may not be}",
+            "or let the kernel test the pointer (ptr % 16) and read single elements if it is not aligned"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#device-memory-accesses"},
       {.id = "shared-out-of-range",
        .sure = Sure::often,
        .when = out_of_shared,
        .texts = {"a thread used an address out of range ({exception}): often caused by an index past the end of shared "
                  "or local memory, or by a number used as an address"},
-       .fix =
-           {"compare the largest index into shared memory with its size: the third launch argument if it is dynamic, "
-            "in bytes",
-            "recursion, or large arrays in local memory, need a larger stack: "
-            "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}",
-            "check that each argument that the kernel uses as a pointer is a pointer"},
+       .fix = {"compare the largest index into shared memory with the size of that memory (if dynamic, the third "
+               "launch argument, in bytes)",
+               "recursion, or large arrays in local memory, need a larger stack: "
+               "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}",
+               "check that each argument that the kernel uses as a pointer is a pointer"},
        .link = "https://docs.nvidia.com/cuda/cuda-gdb/index.html#gpu-error-reporting"},
   };
   return rules;

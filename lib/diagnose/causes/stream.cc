@@ -40,7 +40,7 @@ const std::vector<Rule>& stream_rules() {
                  "missing wait between two streams, or between host and GPU"},
        .fix = {"let the stream that reads wait for the one that writes ({cuda:cudaStreamWaitEvent|"
                "cuStreamWaitEvent}{torch:; PyTorch: wait_stream, record_stream for tensors that cross streams})",
-               "host buffers of asynchronous copies must live, unchanged, until the copy is done"},
+               "keep host buffers of asynchronous copies alive and unchanged until the copy has finished"},
        .link = "{torch:https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-streams|"
                "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#streams}"},
       {.id = "after-failed-call",
@@ -48,25 +48,25 @@ const std::vector<Rule>& stream_rules() {
        .codes = {1, 201, 400, 500},
        .when = follows_a_failure,
        .texts = {"{swallowed} had failed on this thread before, and the program continued: often this call uses "
-                 "something that the failed one should have made"},
+                 "something that the failed one should have created"},
        .fix = {"check what {swallowed} returns, and stop if it fails"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__ERROR.html"},
       {.id = "event-without-time",
        .sure = Sure::often,
        .codes = {400},
        .when = takes_times,
-       .texts = {"{call} was given an event that has no time: often it was never recorded, was made without timing, or "
-                 "was destroyed"},
+       .texts = {"{call} was given an event that has no time: often it was never recorded, was created without timing, "
+                 "or was destroyed"},
        .fix = {"record both events before the call, on every path to it",
-               "make them without {cuda:cudaEventDisableTiming|CU_EVENT_DISABLE_TIMING}{torch: (PyTorch: "
+               "create them without {cuda:cudaEventDisableTiming|CU_EVENT_DISABLE_TIMING}{torch: (PyTorch: "
                "torch.cuda.Event(enable_timing=True))}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__EVENT.html"},
       {.id = "foreign-handle",
        .sure = Sure::often,
        .codes = {400},
        .when = takes_a_stream_or_event,
-       .texts = {"{call} was given a handle that is not valid here: often the stream or event belongs to another "
-                 "device or context than the current one, or was destroyed"},
+       .texts = {"{call} was given a handle that is not valid here: often the stream or event does not belong to the "
+                 "current device or context, or was destroyed"},
        .fix = {"make the stream's {cuda:device|context} current before the call ({cuda:cudaSetDevice|cuCtxSetCurrent}"
                "{torch:; PyTorch: with torch.cuda.device(t.device), Triton and custom kernels too})",
                "check that stream and event live until the call, and that the device was not reset"},
@@ -75,9 +75,8 @@ const std::vector<Rule>& stream_rules() {
        .codes = {217},
        .when = names_refusing_call,
        .texts = {"the two devices of {call} cannot reach each other's memory"},
-       .fix = {"ask {cuda:cudaDeviceCanAccessPeer|cuDeviceCanAccessPeer} first, and copy through the host if it says "
-               "no (nvidia-smi topo -m shows "
-               "the links)"},
+       .fix = {"call {cuda:cudaDeviceCanAccessPeer|cuDeviceCanAccessPeer} first, and copy through the host if it "
+               "reports no access (nvidia-smi topo -m shows the links)"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
       {.id = "peer-access-unsupported",
        .sure = Sure::often,
@@ -86,8 +85,8 @@ const std::vector<Rule>& stream_rules() {
        .when = names_refusing_call,
        .texts = {"{call} could not use the device: often the two devices cannot reach each other's memory, or this "
                  "process has no device with that number"},
-       .fix = {"ask {cuda:cudaDeviceCanAccessPeer|cuDeviceCanAccessPeer} first, and copy through the host if it says "
-               "no (nvidia-smi topo -m shows the links)"},
+       .fix = {"call {cuda:cudaDeviceCanAccessPeer|cuDeviceCanAccessPeer} first, and copy through the host if it "
+               "reports no access (nvidia-smi topo -m shows the links)"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
       {.id = "peer-access-not-enabled",
        .codes = {705},
@@ -103,8 +102,8 @@ const std::vector<Rule>& stream_rules() {
        .sure = Sure::often,
        .codes = {201},
        .when = names_refusing_call,
-       .texts = {"{call} found no valid context: often no context is current on the thread, or a context was destroyed "
-                 "that is current or passed to the call"},
+       .texts = {"{call} found no valid context: often no context is current on the thread, or the current context, or "
+                 "one passed to the call, was destroyed"},
        .fix = {"make a context current on this thread first: {cuda:cudaSetDevice|cuCtxSetCurrent}{torch:, or any "
                "tensor on the device}",
                "make sure that no context is used after it was destroyed or its device was reset"},
