@@ -90,7 +90,7 @@ class FindingBuilder {
     finding_.text = error.meaning;
     if (failure_.code == 0) {
       finding_.title = "a CUDA graph is replayed with a pointer into freed memory";
-      finding_.text = "A graph keeps the addresses that it was captured with; other data may lie there now.";
+      finding_.text = "A graph keeps the addresses that it was captured with; other data may be there now.";
     }
     // If the call itself failed, the driver's explanation may say more than the error code.
     const bool own_words = !analyse::is_asynchronous(failure_.kind) && failure_.reported != nullptr;
@@ -171,13 +171,13 @@ class FindingBuilder {
         first.node != nullptr && std::all_of(failure_.candidates.begin(), failure_.candidates.end(),
                                              [&](const auto& other) { return other.operation == first.operation; });
     if (calls_of_line(finding_) == failure_.candidates.size() && !of_nodes && finding_.unlisted == 0) {
-      finding_.because.add(fmt::format("the {} is known, which of its {} launches failed is not",
+      finding_.because.add(fmt::format("the {} is known, but not which of its {} launches failed",
                                        finding_.location.line > 0 ? "line" : "function", failure_.candidates.size()));
     }
     if (!of_nodes || failure_.call_not_known) leave_open_which();
     for (CandidateLine& candidate : finding_.candidates) {
       if (candidate.launches > 1 && !candidate.launch.graph_node)
-        candidate.because += fmt::format(" ({} launches of this {})", candidate.launches,
+        candidate.because += fmt::format(" ({} launches on this {})", candidate.launches,
                                          candidate.location.line > 0 ? "line" : "function");
     }
   }
@@ -233,9 +233,10 @@ class FindingBuilder {
 
   void relate_start(const ThreadStart& start) {
     finding_.related.push_back({Role::started, finding_.location});
-    finding_.because.add(fmt::format("that is {}, on a thread without a line of yours; the leading line {}",
-                                     place(start.issued, session_.manifest.working_directory),
-                                     start.pool ? "gave this work to the pool" : "started it"));
+    finding_.because.add(
+        fmt::format("the operation was issued at {}, on a thread that runs no line of yours; the leading line {}",
+                    place(start.issued, session_.manifest.working_directory),
+                    start.pool ? "gave this work to the pool" : "started that thread"));
   }
 
   // The kernels of the nodes that one line made or changed.
@@ -315,7 +316,7 @@ class FindingBuilder {
     finding_.ended_after = stall.ended_after;
     finding_.text = "Work on the GPU did not end for far longer than usual, while the program ran.";
     if (stall.ended_after) {
-      finding_.because.add(fmt::format("it ended by itself after {}", duration(*stall.ended_after)));
+      finding_.because.add(fmt::format("it ended on its own after {}", duration(*stall.ended_after)));
     }
   }
 
@@ -326,7 +327,7 @@ class FindingBuilder {
     // The record of an operation exists even if the driver refused it.
     const bool counted = refused != nullptr && refused->domain == wire::error::Domain::driver;
     const bool issued_since = refused != nullptr && refused->operation > earlier.operation + (counted ? 1 : 0);
-    finding_.because.add(fmt::format("before it {} had returned {} ({}){}{}", session::visible_call(earlier),
+    finding_.because.add(fmt::format("earlier, {} had returned {} ({}){}{}", session::visible_call(earlier),
                                      earlier.code, analyse::cuda_error(earlier.code).title,
                                      is_known(line) ? " in " + place(at, session_.manifest.working_directory) : "",
                                      issued_since ? "" : ", and the thread issued nothing in between"));

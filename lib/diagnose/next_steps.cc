@@ -63,16 +63,16 @@ std::vector<std::string> next_steps(const analyse::Failure& failure, const sessi
           "graph when its memory changes"};
     case analyse::Kind::out_of_memory:
       return {
-          "allocate less at once, free what you no longer use, and look with nvidia-smi for other processes that hold "
+          "allocate less at once, free what you no longer use, and check with nvidia-smi which other processes hold "
           "memory"};
     case analyse::Kind::capture_violation:
     case analyse::Kind::sync_error:
       return {refused_call(failure)};
     case analyse::Kind::hang:
-      if (asked_for_dump(manifest) || failure.hang->stall != nullptr) return {"look at what this operation waits for"};
+      if (asked_for_dump(manifest) || failure.hang->stall != nullptr) return {"find out what this operation waits for"};
       return {
-          "look at what this operation waits for; for a kernel, --hang-dump or cudadiag bisect shows where its threads "
-          "are"};
+          "find out what this operation waits for; for a kernel, --hang-dump or cudadiag bisect shows where its "
+          "threads are"};
     case analyse::Kind::unchecked_error:
       return {refused_call(failure), check_what_it_returns(failure)};
   }

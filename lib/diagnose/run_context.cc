@@ -178,7 +178,7 @@ class PassLines {
       return std::any_of(process.deliveries.begin(), process.deliveries.end(),
                          [](const session::Delivery& delivery) { return delivery.memory.has_value(); });
     });
-    line.outcome = told ? "allocator asked" : pass.cut_short ? word(*pass.cut_short) : "memory sufficed";
+    line.outcome = told ? "allocator reported" : pass.cut_short ? word(*pass.cut_short) : "memory sufficed";
   }
 
   void add_races(const session::Pass& pass, std::size_t index, PassLine& line) const {
@@ -267,7 +267,8 @@ void mark_foreign(Diagnosis& report, const std::string& why) {
 }
 
 std::string withheld_text(const Diagnosis& report) {
-  return "not shown, as the session may be somebody else's: " + report.foreign + ". If you trust it, add --foreign";
+  return "not shown, because the session may be somebody else's: " + report.foreign +
+         ". If you trust it, add --foreign";
 }
 
 void add_notes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
@@ -295,7 +296,8 @@ void add_unfinished(Diagnosis& report, const session::Session& session, const an
       analyse::ending(passes.front().end).killed() ||
       std::any_of(session.processes.begin(), session.processes.end(),
                   [](const session::Process& process) { return analyse::own_ending(process).killed(); });
-  if (!session.manifest.hang && from_outside) text += "; to have hangs reported: cudadiag run --hang-after SECONDS";
+  if (!session.manifest.hang && from_outside)
+    text += "; to have cudadiag report hangs: cudadiag run --hang-after SECONDS";
   add(report.notes, analyse::NoteCode::unfinished, text);
 }
 

@@ -209,7 +209,7 @@ std::string wait_text(const Process& process, const StreamWait& wait, symbolize:
   }
   const std::string text = fmt::format("until the word at {:#x} {} {}", operation.argument, compared, operation.value);
   if (wait.write == nullptr) return text + "; no stream has a write to it queued";
-  return fmt::format("{}; {} is to write it ({})", text, stream(*wait.write),
+  return fmt::format("{}; {} has a write to it queued ({})", text, stream(*wait.write),
                      place_of(process, *wait.write, symbolizer, directory));
 }
 
@@ -222,7 +222,7 @@ Status build_status(const session::Session& session, const analyse::Analysis& an
   status.command = session.manifest.command;
   status.notes = session.manifest.notes;
   status.unrecorded = session.manifest.unrecorded;
-  if (!status.unrecorded.empty()) status.notes.push_back("it was run without recording: " + status.unrecorded);
+  if (!status.unrecorded.empty()) status.notes.push_back("the program ran without recording: " + status.unrecorded);
   for (const analyse::Note& note : analysis.notes) {
     if (note.code == analyse::NoteCode::outlived) status.notes.push_back(note.text);
   }
@@ -265,7 +265,7 @@ std::string unfinished_text(const Status& status) {
                                                  : short_kernel_name(oldest.kernel, kUnfinishedColumns);
   const std::string others =
       longest->candidates > 1 ? fmt::format(" (or one of {} after it)", longest->candidates - 1) : "";
-  return fmt::format("{} of {}{} had not finished when the program ended, {} after it was issued",
+  return fmt::format("{} at {}{} had not finished when the program ended, {} after it was issued",
                      base::printable(what), place(oldest.location, status.working_directory), others,
                      duration(seconds));
 }

@@ -217,11 +217,11 @@ std::string_view meaning(Grade grade) {
       return "the failing operation was observed directly (run alone, named by the GPU, or its own call returned the "
              "error)";
     case Grade::bracketed:
-      return "completion markers leave exactly one operation";
+      return "completion markers leave only one possible operation";
     case Grade::inferred:
       return "several operations are possible; the likeliest comes first";
     case Grade::suspected:
-      return "a rule fits, but no measurement confirms it";
+      return "a rule matches, but no measurement confirms it";
   }
   return "";
 }

@@ -56,7 +56,7 @@ std::string own_place(const Location& location, const std::string& directory) {
                        function);
   }
   const std::string module = base::printable(std::filesystem::path(location.module).filename().string());
-  if (function.empty() && module.empty()) return "a place that is not known";
+  if (function.empty() && module.empty()) return "an unknown place";
   if (function.empty()) {
     return module + (location.offset > 0 ? fmt::format("+{:#x}", location.offset) : "") + " (line not known)";
   }

@@ -130,9 +130,8 @@ void note_changed_sources(Diagnosis& report) {
     add_once(newer, finding.location.nearest().file + " was written after " + finding.source_newer_than);
   }
   for (const std::string& file : changed) {
-    report.notes.push_back(
-        {analyse::NoteCode::source_changed, file + " was edited after the run: its lines may have changed, and are not "
-                                                   "shown"});
+    report.notes.push_back({analyse::NoteCode::source_changed,
+                            file + " was edited after the run: its lines may have changed and are not shown"});
   }
   for (const std::string& text : newer) {
     report.notes.push_back({analyse::NoteCode::source_newer, text + ": its lines may have been different"});

@@ -124,7 +124,7 @@ class Search {
       because = "the launches with its node's number come from several lines";
       return std::nullopt;
     }
-    if (!first && because.empty()) because = "no line of yours launched when its node was made";
+    if (!first && because.empty()) because = "no line of yours launched anything when its node was made";
     return first;
   }
 
@@ -175,7 +175,7 @@ class Search {
     found.called = called(operation);
     if (!analyse::has_forward(operation)) return found;
     found.node = analyse::node_name(process_.record, operation);
-    if (found.node.empty()) found.node = "a node of a type that is not known";
+    if (found.node.empty()) found.node = "a node of unknown type";
     if (const auto line = forward(operation, depth, found.because)) found.location = *line;
     return found;
   }

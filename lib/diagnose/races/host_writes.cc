@@ -84,13 +84,13 @@ class HostWriteBuilder {
             ? "event.record(stream) and event.synchronize()"
             : causes::in_dialect("{cuda:cudaEventRecord and cudaEventSynchronize|cuEventRecord and cuEventSynchronize}",
                                  dialect);
-    finding_.fix.push_back("record an event after the copy, and wait for it before this memory is filled again: " +
+    finding_.fix.push_back("record an event after the copy, and wait for it before filling this memory again: " +
                            calls);
-    finding_.fix.push_back("or fill another buffer meanwhile");
+    finding_.fix.push_back("or fill another buffer in the meantime");
     finding_.grade = from_.second.exact ? analyse::Grade::proven : analyse::Grade::inferred;
     finding_.because = from_.second.exact
-                           ? "the bytes changed while cudadiag kept the copy from beginning, and all that is ordered "
-                             "before it had finished"
+                           ? "the bytes changed while cudadiag kept the copy from beginning, and all work ordered "
+                             "before the copy had finished"
                            : "the bytes changed after the copy was issued and before it began, and no recorded "
                              "operation can have written them";
   }

@@ -78,8 +78,8 @@ class OverrunBuilder {
         fmt::format("{} {} {:#x}..{:#x}: up to {} B {} of its memory, {:#x}..{:#x} ({} B)", kernel, verb,
                     from_.access.begin, from_.access.end, thousands(outside),
                     past_end() ? "past the end" : "before the beginning", from_.address, end(), thousands(from_.bytes));
-    if (from_.times > 1) finding_.text += fmt::format("; {} launches do", thousands(from_.times));
-    finding_.fix.push_back("check the size that the kernel is given against the size of its memory");
+    if (from_.times > 1) finding_.text += fmt::format("; {} launches do this", thousands(from_.times));
+    finding_.fix.push_back("compare the size passed to the kernel with the size of its memory");
     finding_.grade = analyse::Grade::suspected;
     finding_.because = "the kernel's code, grid and parameters give these bytes; no error was reported";
   }

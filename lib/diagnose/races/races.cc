@@ -76,10 +76,9 @@ Judged judged(const session::Race& race, const Process& process, RaceTensors& te
     if (to.by_schema() && disturb) to.race.possible = race.uncertain;
     return to;
   }
-  to.rerun =
-      tensors.cut_short().empty()
-          ? "a rerun did not show it again"
-          : fmt::format("a rerun that was ended before its time ({}) did not show it again", tensors.cut_short());
+  to.rerun = tensors.cut_short().empty()
+                 ? "a rerun did not show it again"
+                 : fmt::format("a rerun that was cut short ({}) did not show it again", tensors.cut_short());
   return to;
 }
 
@@ -222,18 +221,18 @@ class RaceBuilder {
     }
     if (allocator && alters(second)) {
       fix.push_back(
-          "if the tensor had been freed while the other stream still used it: "
-          "tensor.record_stream(stream) keeps its memory until then");
+          "if the tensor was freed while the other stream still used it: tensor.record_stream(stream) keeps its memory "
+          "until that use ends");
     }
     if (first.operation == Work::free || second.operation == Work::free) {
-      fix.push_back("free the memory on the stream that uses it last, or after waiting for that one");
+      fix.push_back("free the memory on the stream that uses it last, or after waiting for that stream");
     }
   }
 
   const char* doubt(const ResolvedAccess& first, const ResolvedAccess& second) const {
     if (from_.uncertain) return "no recorded call orders them";
     if (first.mode == RaceMode::write || second.mode == RaceMode::write) {
-      return "nothing orders them, but one of them may use the address only as a base or an end";
+      return "nothing orders them, but one of them may use the address only as the base or the end of a range";
     }
     return alters(first) || alters(second) ? "nothing orders them, but both may be atomic"
                                            : "nothing orders them, but neither is known to write";
@@ -260,7 +259,7 @@ class RaceBuilder {
           "there it uses";
     }
     if (first.judged_by_schema || second.judged_by_schema) {
-      because.add("whether a kernel writes is taken from its operator's schema, as its code does not show it");
+      because.add("the operator's schema, not the kernel's code, shows whether the kernel writes");
     }
     if (!judged_.rerun.empty()) because.add(judged_.rerun);
   }
@@ -325,8 +324,8 @@ std::string unjudged_text(const session::Races& races, std::uint64_t settled) {
   pairs -= std::min(pairs, settled);
   if (pairs == 0) return "";
   const std::string text = fmt::format(
-      "{} unordered pair{} of kernels on the same memory {} not reported, because it is "
-      "not known whether one of them writes, or where",
+      "{} unordered pair{} of kernels on the same memory {} not reported, because it is unknown whether one of them "
+      "writes, or where",
       thousands(pairs), pairs == 1 ? "" : "s", pairs == 1 ? "is" : "are");
   if (!races.kernels.disassembler) {
     return text +
@@ -372,10 +371,10 @@ void add_races(Diagnosis& report, const session::Session& session, const Resolve
     report.notes.push_back({analyse::NoteCode::races_unjudged, std::move(text)});
   }
   if (dismissed > 0) {
-    report.notes.push_back({analyse::NoteCode::races_dismissed,
-                            fmt::format("{} possible race{} ruled out: by the schemas of their operators, "
-                                        "both sides only read",
-                                        dismissed, dismissed == 1 ? " is" : "s are")});
+    report.notes.push_back(
+        {analyse::NoteCode::races_dismissed,
+         fmt::format("{} possible race{} ruled out: according to the schemas of the operators, both sides only read",
+                     dismissed, dismissed == 1 ? " is" : "s are")});
   }
   if (apart > 0) {
     report.notes.push_back({analyse::NoteCode::races_dismissed,

@@ -82,9 +82,8 @@ void describe(Finding& finding, const DeliveredRace& from) {
                                              ": stream.wait_stream(other), or an event");
   finding.grade = analyse::Grade::inferred;
   finding.because =
-      "no event or wait of PyTorch orders the two, and their tensors share these bytes; waits that "
-      "other "
-      "libraries make were not seen";
+      "no event or wait of PyTorch orders the two, and their tensors share these bytes; waits by other libraries were "
+      "not seen";
 }
 
 Finding finding_of(const DeliveredRace& from, const Process& process, const symbolize::Symbolizer& symbolizer) {

@@ -99,7 +99,7 @@ void describe_absent(const RecordedRank& from, GroupRank& rank) {
   }
   const session::Operation* latest = latest_of_a_line(from.process, from.symbolizer);
   if (latest == nullptr) {
-    rank.does = "has given the GPU no work";
+    rank.does = "has issued no GPU work";
     return;
   }
   rank.location = line_of(from, latest->site);
@@ -215,7 +215,7 @@ std::string unseen_ranks(const GroupsPart& part) {
 }
 
 std::string call_text(const GroupRank& rank, const std::string& directory) {
-  return (rank.call.empty() ? "came to it; the record is lost" : rank.call) + at(rank.location, directory);
+  return (rank.call.empty() ? "reached it; the record is lost" : rank.call) + at(rank.location, directory);
 }
 
 std::string absent_text(const GroupRank& rank, const std::string& directory) {
@@ -229,7 +229,7 @@ std::string what(const GroupsPart& part) {
 std::string absence_sentence(const GroupsPart& part, const std::string& directory) {
   const std::vector<const GroupRank*> absent = missing(part);
   if (absent.empty() && part.unseen.empty()) {
-    return fmt::format("ranks of {} wait in {} {} for one whose calls were not recorded", part.title, part.function,
+    return fmt::format("ranks of {} wait in {} {} for a rank whose calls were not recorded", part.title, part.function,
                        thousands(part.number));
   }
   if (absent.empty()) {
@@ -238,7 +238,7 @@ std::string absence_sentence(const GroupsPart& part, const std::string& director
   }
   const Texts texts = by_text(absent, [&](const GroupRank& rank) { return absent_text(rank, directory); });
   const char* pronoun = absent.size() == 1 ? "it" : "the first of them";
-  return fmt::format("{} never came to {}: {} {}", names(absent), what(part), pronoun, texts.front().first);
+  return fmt::format("{} never reached {}: {} {}", names(absent), what(part), pronoun, texts.front().first);
 }
 
 std::string mismatch_sentence(const GroupsPart& part, const std::string& directory) {
@@ -246,7 +246,7 @@ std::string mismatch_sentence(const GroupsPart& part, const std::string& directo
   const Texts texts = by_text(those(part, [](const GroupRank& rank) { return !rank.call.empty(); }),
                               [&](const GroupRank& rank) { return of_line ? call_text(rank, directory) : rank.call; });
   const std::string which = part.difference == GroupDifference::function ? "other collectives" : "other data";
-  if (texts.size() < 2) return fmt::format("the ranks come to {} with {}", what(part), which);
+  if (texts.size() < 2) return fmt::format("the ranks call {} with {}", what(part), which);
   const auto& [odd, odd_ranks] = texts.back();
   const auto& [usual, usual_ranks] = texts.front();
   return fmt::format("{} {} {}{}, where {} {} {}, in {}", names(odd_ranks), odd_ranks.size() == 1 ? "calls" : "call",
@@ -293,7 +293,7 @@ std::string group_sentence(const GroupsPart& part, const std::string& directory)
     case Kind::circle:
       return circle_sentence(part);
     case Kind::present:
-      return fmt::format("all {} ranks of {} have come to {} {}, alike, and it does not end", part.ranks.size(),
+      return fmt::format("all {} ranks of {} have called {} {} in the same way, and it does not end", part.ranks.size(),
                          part.title, part.function, thousands(part.number));
   }
   return "";

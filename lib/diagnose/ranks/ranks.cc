@@ -156,8 +156,8 @@ std::vector<const RankLine*> absent(const RanksPart& part) {
 std::vector<std::string> rank_lines(const RanksPart& part, const std::string& directory) {
   std::string where = part.number == 1 ? "at the first collective" : "at collective " + thousands(part.number);
   if (part.number > part.first) {
-    where += part.first == 1 ? fmt::format(", after {} that all called alike", thousands(part.number - 1))
-                             : fmt::format(", after the {} before it that are still recorded, which all called alike",
+    where += part.first == 1 ? fmt::format(", after {} that all ranks called alike", thousands(part.number - 1))
+                             : fmt::format(", after the {} still recorded before it, which all ranks called alike",
                                            thousands(part.number - part.first));
   }
   std::vector<std::string> lines = {std::move(where)};

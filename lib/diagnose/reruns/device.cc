@@ -60,7 +60,7 @@ Fit fit(const DeviceFailure& failure, const Finding& finding, const Launch& laun
   compare("block", failure.block_dim, launch.block);
   fit.words = "same " + joined(same, " and ");
   if (!other.empty()) fit.words += ", another " + joined(other, " and ");
-  if (!failure.grid) fit.words += "; its grid was not kept";
+  if (!failure.grid) fit.words += "; its grid was not recorded";
   // Grid numbers are not documented to count launches, so they can only support a match, never refute it.
   if (failure.grid_id && launch.kernel_ordinal == failure.grid_id) {
     ++fit.points;
@@ -76,7 +76,7 @@ Fit fit(const DeviceFailure& failure, const Finding& finding, const Launch& laun
 std::string place_of(const DeviceFailure& failure) {
   if (!failure.lines.empty()) return fmt::format("{}:{}", file_name(failure.lines[0].file), failure.lines[0].line);
   if (!failure.function.empty()) return fmt::format("{}+{:#x}", failure.function, failure.offset);
-  return "a place that is not known";
+  return "an unknown place";
 }
 
 // Whether the assertion's line is inside this kernel in a Python file: Triton's message names no function.
@@ -92,9 +92,9 @@ bool is_in_source_of(const Assertion& assertion, const std::string& kernel) {
 }
 
 std::string described(const Assertion& assertion) {
-  const std::string what = assertion.condition.empty() ? "one without a text," : '`' + assertion.condition + '`';
+  const std::string what = assertion.condition.empty() ? "one without text," : '`' + assertion.condition + '`';
   return fmt::format("{} in {}, {}:{}, by {} thread{}, the first of them block {} thread {}", what,
-                     assertion.function.empty() ? "a function of unknown name" : assertion.function, assertion.file,
+                     assertion.function.empty() ? "an unknown function" : assertion.function, assertion.file,
                      assertion.line, assertion.threads, assertion.threads == 1 ? "" : "s", dimensions(assertion.block),
                      dimensions(assertion.thread));
 }
@@ -170,7 +170,7 @@ class Matching {
     Fit best_fit;
     for (Finding& finding : report_.findings) {
       if (!async(finding)) continue;
-      finding.device_unknown = "the core dump of the rerun is of another failure";
+      finding.device_unknown = "the rerun's core dump shows another failure";
       const auto found = fit_of(failure, finding);
       if (!found || (best != nullptr && found->points <= best_fit.points)) continue;
       best = &finding;
@@ -188,7 +188,7 @@ class Matching {
     if (own == testimony_.of_first_run.end() || !async(finding)) return;
     const auto found = fit_of(own->second, finding);
     finding.device_unknown = fmt::format("in its core dump {} came from {}, {}", own->second.exception,
-                                         own->second.mangled.empty() ? "a kernel without a name" : own->second.kernel,
+                                         own->second.mangled.empty() ? "a kernel of unknown name" : own->second.kernel,
                                          place_of(own->second));
     if (!found) return;
     finding.device = device_of(own->second);
@@ -200,7 +200,7 @@ class Matching {
   void join_running(Finding& finding) const {
     Fit best;
     for (const DeviceFailure& kernel : testimony_.running) {
-      finding.device_unknown = "the core dump of the rerun shows other kernels running";
+      finding.device_unknown = "the rerun's core dump shows other kernels running";
       const auto found = fit_of(kernel, finding);
       if (!found || (finding.device && found->points <= best.points)) continue;
       best = *found;
@@ -247,7 +247,7 @@ class Matching {
     // For an invalid PC, the dump cannot name the code, because the PC itself is wrong.
     const bool foreign = failure.mangled.empty() && failure.function.empty() && failure.exception != "Warp Invalid PC";
     if (foreign) first->foreign_exception = failure.exception;
-    report_.notes.push_back({analyse::NoteCode::device_disagrees, text + "; it is not used for this finding"});
+    report_.notes.push_back({analyse::NoteCode::device_disagrees, text + "; the dump is not used for this finding"});
   }
 
   static Device device_of(const DeviceFailure& failure) {
@@ -336,9 +336,9 @@ class Matching {
         device.threads = assertion.threads;
         device.message = assertion.condition;
         device.assertions = printed.size();
-        device.join = named   ? "printed by a rerun; the function has the kernel's name"
-                      : alone ? "the one assertion that was printed in the rerun where this launch failed"
-                              : "the one assertion that a rerun printed, on a line of this kernel";
+        device.join = named   ? "printed in a rerun; its function has the kernel's name"
+                      : alone ? "the only assertion printed in the rerun in which this launch failed"
+                              : "the only assertion that a rerun printed, on a line of this kernel";
         finding.device = std::move(device);
         printed_ = printed;
         told_ = &assertion;

@@ -80,7 +80,7 @@ std::string size_of(std::uint64_t bytes) {
 }
 
 std::string where_to(const BaseParameter& parameter, std::uint64_t address) {
-  if (!parameter.value) return fmt::format(", made of {}", parameter_words(parameter));
+  if (!parameter.value) return fmt::format(", computed from {}", parameter_words(parameter));
   const std::uint64_t value = *parameter.value;
   const std::string name = fmt::format("{} ({:#x})", parameter_words(parameter), value);
   if (address == value) return ", the value of " + parameter_words(parameter);
@@ -155,8 +155,8 @@ std::vector<std::string> describe(const DumpAccess& access) {
   std::string text = access_words(access);
   const BaseParameter* parameter = only_parameter(access);
   if (access.lanes.empty()) {
-    text += parameter != nullptr ? fmt::format(" through {}; its address is not known", parameter_words(*parameter))
-                                 : std::string("; its address is not known");
+    text += parameter != nullptr ? fmt::format(" through {}; its address is unknown", parameter_words(*parameter))
+                                 : std::string("; its address is unknown");
     return {text};
   }
   const LaneAddress& first = access.lanes.front();

@@ -95,10 +95,9 @@ class Weighing {
     if (named == 0) return;
     failure.stale = nullptr;
     failure.kind = analyse::Kind::async_error;
-    failure.because.add(
-        fmt::format("in a rerun that waited for nothing {} came from the kernel of ", exception_.exception));
+    failure.because.add(fmt::format("in a rerun without waits, {} came from the kernel of ", exception_.exception));
     if (alone && is_launched_at_one_line(*failure.process, *failure.candidates.front().operation)) {
-      failure.because.append("this line, and no other line launches it");
+      failure.because.append("this line, and no other line launches that kernel");
       // In the first run, a launch with another grid may have failed.
       failure.call_not_known =
           failure.unlisted > 0 || std::any_of(others, failure.candidates.end(), [&](const auto& other) {
@@ -107,7 +106,7 @@ class Weighing {
       failure.candidates.erase(others, failure.candidates.end());
       failure.grade = analyse::Grade::proven;
     } else {
-      failure.because.append(named == 1 ? "the one that is listed first" : "those that are listed first");
+      failure.because.append(named == 1 ? "the candidate listed first" : "the candidates listed first");
     }
   }
 
@@ -183,11 +182,11 @@ bool name_node(Failure& failure, const DeviceFailure& exception, std::string_vie
   const auto named = others - candidates.begin();
   if (named == 0) return false;
   if (named == 1 && !is_of_its_node(exception, record, candidates.front())) {
-    failure.because.add(fmt::format("a node of the line that is listed first may have the kernel of the {}", dump));
+    failure.because.add(fmt::format("a node of the line listed first may have the kernel in the {}", dump));
     return false;
   }
   if (named > 1) {
-    failure.because.add(fmt::format("{} lines made nodes with the kernel of the {}", named, dump));
+    failure.because.add(fmt::format("{} lines made nodes with the kernel in the {}", named, dump));
     return false;
   }
   const bool several = candidates.front().nodes > 1;
@@ -195,7 +194,7 @@ bool name_node(Failure& failure, const DeviceFailure& exception, std::string_vie
   failure.kind = analyse::Kind::graph_node;
   // The failing kernel is not the one with the stale pointer.
   if (failure.stale != nullptr && candidates.front().node_index != failure.stale->node + 1) failure.stale = nullptr;
-  failure.because.add(fmt::format("only the node{} of this line {} the kernel of the {}", several ? "s" : "",
+  failure.because.add(fmt::format("only the node{} of this line {} the kernel in the {}", several ? "s" : "",
                                   several ? "have" : "has", dump));
   return true;
 }
@@ -233,8 +232,8 @@ void prove_in_graph(Failure& failure, const DeviceFailure& exception) {
   candidates.erase(candidates.begin() + 1, candidates.end());
   failure.grade = std::max(failure.grade, analyse::Grade::bracketed);
   analyse::name_graph_nodes(failure);
-  failure.because = fmt::format("the GPU core dump of this run shows {} in a kernel that only this graph can have run",
-                                exception.exception);
+  failure.because = fmt::format(
+      "the GPU core dump of this run shows {} in a kernel that only this graph could have run", exception.exception);
   if (name_node(failure, exception, "GPU core dump of this run")) failure.grade = analyse::Grade::proven;
 }
 
@@ -263,16 +262,16 @@ void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
   const bool all_known = failure.unlisted == 0 && !failure.records_lost;
   candidates.erase(others, candidates.end());
   if (one_line && one_graph && all_known) return prove_in_graph(failure, exception);
-  failure.because = fmt::format("the GPU core dump of this run shows {} in a kernel of this name and these dimensions",
-                                exception.exception);
+  failure.because = fmt::format(
+      "the GPU core dump of this run shows {} in a kernel with this name and these dimensions", exception.exception);
   const bool only_kernels = std::none_of(candidates.begin(), candidates.end(), is_of_graph);
   if (one_line && only_kernels && all_known) {
     failure.grade = analyse::Grade::proven;
-    failure.because.add(named == 1 ? "no other such launch can have been running"
-                                   : fmt::format("which of {} launches of this line it was is not known", named));
+    failure.because.add(named == 1 ? "no other such launch could have been running"
+                                   : fmt::format("it is unknown which of {} launches on this line failed", named));
     failure.call_not_known = named > 1;
   } else {
-    failure.because.add(fmt::format("{} launches with them can have been running", named));
+    failure.because.add(fmt::format("{} such launches could have been running", named));
   }
 }
 

@@ -49,12 +49,12 @@ void add_eager(Diagnosis& report, const EagerAnswer& eager, const std::vector<co
     Finding& finding = report.findings[i];
     finding.related.push_back({Role::eager, told->location, analyse::Grade::inferred});
     if (told->code != finding.code) {
-      finding.because.add(fmt::format("without torch.compile it is {} ({})", told->title, told->code));
+      finding.because.add(fmt::format("without torch.compile the error is {} ({})", told->title, told->code));
     }
     explain(finding, *told);
     if (!finding.cause) {
-      finding.fix.insert(finding.fix.begin(), "begin at " + place(told->location, report.working_directory) +
-                                                  ", which fails without torch.compile");
+      finding.fix.insert(finding.fix.begin(), "start with " + place(told->location, report.working_directory) +
+                                                  ": this line fails even without torch.compile");
     }
   }
 }

@@ -68,7 +68,7 @@ class Joining {
       const InvalidAccess& other = testimony_.log.accesses.front();
       report_.notes.push_back(
           {analyse::NoteCode::sanitizer_elsewhere,
-           fmt::format("compute-sanitizer found no invalid access of the finding's kernel, but in {}: {}",
+           fmt::format("compute-sanitizer found no invalid access in the finding's kernel, but one in {}: {}",
                        short_kernel_name(base::demangle(other.kernel), 16u << 10), evidence::sentence(other))});
     }
   }
@@ -94,7 +94,7 @@ class Joining {
     std::vector<std::string> same;
     if (finding.device) compare(finding, accesses, same);
     if (!finding.device) {
-      finding.device.emplace().join = "found by compute-sanitizer, in a rerun of its own";
+      finding.device.emplace().join = "found by compute-sanitizer in a separate rerun";
       finding.device->function = finding.memory->function;
       finding.device->offset = first.offset;
     }

@@ -83,8 +83,8 @@ std::string made_of(std::string_view op, const DeliveredNonFinite& value, const 
     case ValueRole::passed:
       return with_result(fmt::format("{} was given NaN as a number", op), value);
     case ValueRole::loaded:
-      if (base_name(op) == "lift_fresh") return with_result("the data of this tensor had NaN", value);
-      return with_result(fmt::format("an argument of {} had NaN that no PyTorch operator made", op), value);
+      if (base_name(op) == "lift_fresh") return with_result("the data of this tensor contained NaN", value);
+      return with_result(fmt::format("an argument of {} contained NaN that no PyTorch operator made", op), value);
     case ValueRole::uninitialised:
       return with_result(fmt::format("{} read memory of torch.empty() that no operator had written", op), value);
     case ValueRole::made:
@@ -92,7 +92,7 @@ std::string made_of(std::string_view op, const DeliveredNonFinite& value, const 
   }
   const std::string computed = computation(base_name(op), value);
   if (!computed.empty()) return with_result(computed + " is NaN", value);
-  return with_result(fmt::format("{} made NaN", op), value) + inputs_text(arguments);
+  return with_result(fmt::format("{} produced NaN", op), value) + inputs_text(arguments);
 }
 
 std::string use_text(std::string_view used) {
@@ -134,7 +134,7 @@ std::string remedy(std::string_view op, const DeliveredNonFinite& value) {
   const bool masked = value.infinite.empty() || value.infinite.find("fill") != std::string::npos ||
                       value.infinite.find("full") != std::string::npos;
   if (masked && name.find("softmax") != std::string::npos) return "give each row at least one element that is not -inf";
-  if (name == "mean" || name == "std" || name == "var") return "make sure that it has elements to average";
+  if (name == "mean" || name == "std" || name == "var") return "make sure that there are elements to average";
   if (!value.infinite.empty())
     return "keep the values from overflowing, for example by a larger type or a smaller scale";
   return "";

@@ -81,7 +81,7 @@ class NonFiniteBuilder {
   Finding build() {
     finding_.kind = analyse::Kind::non_finite;
     finding_.title = value_.role == ValueRole::made ? "first NaN" : "NaN";
-    finding_.text = "The first NaN among all that lead to a result that the program uses.";
+    finding_.text = "The first NaN on the way to a result that the program uses.";
     finding_.pid = process_.pid;
     finding_.rank = process_.rank;
     finding_.host = session_.manifest.host;
@@ -111,7 +111,7 @@ class NonFiniteBuilder {
     const bool own_code = finding_.location.line > 0;
     const Location forward = line_of(value_.forward), backward = line_of(value_.backward);
     if (!value_.node.empty()) {
-      finding_.backward = Backward{value_.node, "its node's stack is not kept any more", false};
+      finding_.backward = Backward{value_.node, "the stack of its node is no longer available", false};
       if (forward.line > 0) {
         const auto grade = value_.forward_certain ? analyse::Grade::proven : analyse::Grade::inferred;
         finding_.related.push_back({diagnose::Role::forward, forward, grade});
@@ -169,9 +169,9 @@ class NonFiniteBuilder {
     const bool certain = value_.role == ValueRole::made || value_.role == ValueRole::passed;
     const bool line_certain = value_.node.empty() || !finding_.backward->leads || value_.forward_certain;
     finding_.grade = certain && line_certain ? analyse::Grade::proven : analyse::Grade::inferred;
-    finding_.because = certain ? "the result of each operator was checked, and none of the inputs of this one had NaN"
-                               : "no operator that was checked made this NaN; it is the first that was read";
-    if (value_.role == ValueRole::passed) finding_.because = "the number that this operator was given is NaN";
+    finding_.because = certain ? "the result of each operator was checked, and no input of this operator contained NaN"
+                               : "no checked operator produced this NaN; it is the first one that was read";
+    if (value_.role == ValueRole::passed) finding_.because = "the number passed to this operator is NaN";
     finding_.because.add(use_text(value_.used));
     for (const Related& related : finding_.related) {
       if (related.role == diagnose::Role::used)
