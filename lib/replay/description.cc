@@ -159,7 +159,7 @@ std::string flaw_of_block(const Block& block) {
   const std::string_view digits = std::string_view(contents.file).substr(std::min(prefix.size(), contents.file.size()));
   const bool is_plain = contents.file.starts_with(prefix) && !digits.empty() && digits.size() <= 9 &&
                         std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
-  return is_plain ? "" : "a file of memory has another name than memory-NUMBER";
+  return is_plain ? "" : "a memory file is not named memory-NUMBER";
 }
 
 }  // namespace
@@ -170,7 +170,7 @@ std::string flaw_of(const SavedLaunch& launch) {
   for (const Parameter& parameter : launch.parameters) {
     if (parameter.bytes.empty() || parameter.bytes.size() > kMostParameterBytes ||
         parameter.offset > kMostParameterBytes - parameter.bytes.size()) {
-      return "a parameter lies beyond what a launch can have";
+      return "a parameter is beyond the limit for parameters of a launch";
     }
   }
   for (const Block& block : launch.blocks) {
@@ -196,7 +196,7 @@ base::Result<SavedLaunch> read_description(Bytes bytes) {
     if (length > bytes.size() || !take(static_cast<Record>(kind), bytes.first(length), launch)) return damaged;
     bytes = bytes.subspan(std::min(bytes.size(), (length + 7) / 8 * 8));
   }
-  if (!launch.failure) return base::Error{"the launch that was saved last did not fail", ""};
+  if (!launch.failure) return base::Error{"the last saved launch did not fail", ""};
   if (!flaw_of(launch).empty()) return damaged;
   return launch;
 }

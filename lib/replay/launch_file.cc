@@ -308,7 +308,8 @@ base::Result<SavedLaunch> parse_launch(std::string_view given) {
   try {
     const std::string schema = text(member(json, "schema"));
     if (schema != kLaunchSchema) {
-      return base::Error{"launch.json has another format than this program reads (" + std::string(kLaunchSchema) + ")",
+      return base::Error{"launch.json has a different format from the one that this program reads (" +
+                             std::string(kLaunchSchema) + ")",
                          "replay it with the version of cudadiag that saved it"};
     }
     SavedLaunch launch = read(json);

@@ -37,7 +37,7 @@ std::optional<base::Error> store(int folder, const char* name, std::string_view 
     return std::nullopt;
   }
   return base::Error{fmt::format("{} of the saved launch could not be written: {}", name, std::strerror(errno)),
-                     "free some space"};
+                     "free some disk space"};
 }
 
 std::optional<base::Error> store_texts(int folder, const SavedLaunch& launch) {

@@ -86,15 +86,15 @@ std::string tables_of(const SavedLaunch& launch) {
 std::string in_words(Missing what, std::uint64_t count) {
   switch (what) {
     case Missing::attribute:
-      return fmt::format("launch attribute {}, which names an object of the process", count);
+      return fmt::format("launch attribute {}, which refers to an object of the process", count);
     case Missing::allocations:
       return fmt::format("{} allocations that the recorder did not keep", count);
     case Missing::parameters:
-      return "the parameters, whose sizes the driver did not tell (CUDA 12.4 and later do)";
+      return "the parameters, because the driver did not report their sizes (CUDA 12.4 and later do)";
     case Missing::globals:
-      return "variables of the module, as its image could not be read or has too many";
+      return "variables of the module, because its image could not be read or has too many";
     case Missing::heap:
-      return "what the kernel allocated on the device itself";
+      return "memory that kernels allocated with malloc on the device";
   }
   return "";
 }
@@ -116,8 +116,8 @@ std::string readme_of(const SavedLaunch& launch) {
   std::string text = fmt::format(
       "# A saved kernel launch\n\n"
       "{} saved this launch before it was issued. It failed with {} {}.\n\n"
-      "**Running it executes the device code in `image` on your GPU.** Do that only if you trust where the folder came "
-      "from. The memory files hold what the program had in GPU memory, such as inputs and weights.\n\n"
+      "**Running it executes the device code in `image` on your GPU.** Do that only if you trust the source of the "
+      "folder. The memory files contain the program's GPU memory, such as inputs and weights.\n\n"
       "| | |\n| --- | --- |\n"
       "| kernel | `{}` |\n| issued at | {} |\n| grid, block | {} x {} x {}, {} x {} x {} |\n"
       "| saved on | {}, compute capability {}.{}, CUDA {}.{} |\n| memory | {} bytes saved, {} bytes missing |\n\n"

@@ -194,7 +194,8 @@ bool Player::place_on_host(std::size_t index) {
   const std::size_t size = (block.end() + page - 1) / page * page - begin;
   constexpr int kProtection = PROT_READ | PROT_WRITE, kFlags = MAP_PRIVATE | MAP_ANONYMOUS;
   void* got = ::mmap(reinterpret_cast<void*>(begin), size, kProtection, kFlags, -1, 0);
-  if (got == MAP_FAILED) return stop(fmt::format("no memory for {} bytes of the host: {}", size, std::strerror(errno)));
+  if (got == MAP_FAILED)
+    return stop(fmt::format("{} bytes of host memory could not be mapped: {}", size, std::strerror(errno)));
   if (!done(driver_.mem_host_register(got, size, CU_MEMHOSTREGISTER_DEVICEMAP), "cuMemHostRegister")) return false;
   const std::uint64_t address = reinterpret_cast<std::uint64_t>(got) + (block.address - begin);
   placement_.put(index, address);
@@ -207,7 +208,7 @@ bool Player::place_on_host(std::size_t index) {
 bool Player::load() {
   const base::FileDescriptor file = folder_.open_file(wire::saved_launch::kImage, launch_.image_bytes);
   image_.resize(launch_.image_bytes + 1);  // PTX text needs a final zero
-  if (!file.valid() || launch_.image_bytes == 0) return stop("the image of its code was not saved");
+  if (!file.valid() || launch_.image_bytes == 0) return stop("the image of the kernel's code was not saved");
   for (std::size_t at = 0; at < launch_.image_bytes;) {
     const ssize_t got = ::read(file.get(), image_.data() + at, launch_.image_bytes - at);
     if (got <= 0) return stop("the image cannot be read");
@@ -229,7 +230,7 @@ bool Player::load() {
     std::size_t bytes = 0;
     const CUresult result = driver_.module_get_global(&address, &bytes, module, block.variable.c_str());
     present_[i] = result == CUDA_SUCCESS && bytes == block.bytes;
-    if (!present_[i]) return stop("the image has no such variable: " + block.variable);
+    if (!present_[i]) return stop("the image does not have this variable: " + block.variable);
     placement_.put(i, address);
   }
   return true;
@@ -258,7 +259,7 @@ bool Player::fill(std::size_t index) {
   if (!is_of_host(block) && !done(driver_.memset_d8(address, 0, contents.bytes), "cuMemsetD8")) return false;
   if (std::find(order_.without.begin(), order_.without.end(), index) != order_.without.end()) return true;
   const base::FileDescriptor file = folder_.open_file(contents.file, contents.bytes);
-  if (!file.valid()) return stop(contents.file + " is missing, or has another size than launch.json says");
+  if (!file.valid()) return stop(contents.file + " is missing, or does not have the size given in launch.json");
   const bool moves = placement_.moves();
   std::vector<std::byte> piece(std::min<std::uint64_t>(kPiece, contents.bytes));
   for (std::uint64_t at = 0; at < contents.bytes;) {
@@ -333,7 +334,7 @@ bool Player::keep_outputs() const {
       } else if (!done(driver_.memcpy_dtoh(piece.data(), address, size), "cuMemcpyDtoH")) {
         return false;
       }
-      if (!base::write_all(file.get(), {piece.data(), size})) return stop("its results could not be written");
+      if (!base::write_all(file.get(), {piece.data(), size})) return stop("the results could not be written");
       at += size;
     }
   }

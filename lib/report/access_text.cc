@@ -45,12 +45,12 @@ std::vector<std::string> access_lines(const diagnose::Finding& finding, bool ver
   std::vector<std::string> lines = {text + threads_of(access)};
   if (!verbose) return lines;
   if (access.others != 0) {
-    lines.push_back(fmt::format("{} other thread{} of the same warps: inside, or not known",
+    lines.push_back(fmt::format("{} other thread{} of the same warps: address inside, or unknown",
                                 diagnose::thousands(access.others), access.others == 1 ? "" : "s"));
   }
   if (access.allocation) {
     lines.push_back(
-        fmt::format("the address is the core dump's, counted from its parameter; the memory is that of the "
+        fmt::format("the address comes from the core dump, relative to its parameter; the memory is that of the "
                     "recorded launch, {} at {:#x}",
                     size_text(access.allocation->bytes), access.allocation->address));
   }

@@ -35,7 +35,7 @@ bool is_users(const diagnose::Location& at, const diagnose::Finding& finding) {
 
 std::string call_text(const diagnose::Location& at, bool users, const std::string& api, const std::string& directory) {
   if (at.file.empty() && at.module.empty() && at.function.empty()) {
-    return fmt::format("{}, at an unknown place: it has no stack", api);
+    return fmt::format("{}, at an unknown place (no stack was recorded)", api);
   }
   if (at.line == 0 && !users) return fmt::format("library code, no line of yours ({})", api);
   const bool quoted = !at.source.empty() && base::width(at.source) <= kBlamedSource && !at.file.empty();
@@ -57,17 +57,17 @@ std::string blamed_text(const diagnose::Finding& finding, const std::string& dir
   if (!analyse::is_asynchronous(finding.kind) && !noticed_elsewhere(finding)) return "";
   if (finding.code == 0) return "none (no call failed)";
   if (finding.found_by_wait) {
-    return "none (found while waiting for this operation)";
+    return "none (cudadiag found the error while waiting for this operation)";
   }
   if (finding.found_at_exit) {
-    return "none (no recorded call returned it; found when the program or its context ended)";
+    return "none (no recorded call returned the error; cudadiag found it when the program or its context ended)";
   }
   if (!finding.reported_at) return "not known: the record of the reporting call was lost";
   if (finding.location.line > 0 && diagnose::same_line(*finding.reported_at, finding.location))
     return fmt::format("the same line ({})", api);
   const std::string call = call_text(*finding.reported_at, is_users(*finding.reported_at, finding), api, directory);
   const bool known = finding.launch || !analyse::is_asynchronous(finding.kind);
-  return call + (known ? ": innocent" : ": it returned the error; the operation that raised it is not known");
+  return call + (known ? ": innocent" : ": it returned the error; the operation that raised the error is not known");
 }
 
 }  // namespace cudadiag::report

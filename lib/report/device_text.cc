@@ -69,18 +69,17 @@ std::vector<std::string> device_lines(const diagnose::Finding& finding, const st
       lines.push_back(fmt::format("in {}:{}", file_of(inner.file, directory, verbose), inner.line));
     }
     for (const diagnose::Location& caller : device.callers) {
-      lines.push_back(
-          fmt::format("inlined at {}:{} in {}", file_of(caller.file, directory, verbose), caller.line,
-                      caller.function.empty() ? "a function of unknown name" : base::printable(caller.function)));
+      lines.push_back(fmt::format("inlined at {}:{} in {}", file_of(caller.file, directory, verbose), caller.line,
+                                  caller.function.empty() ? "an unknown function" : base::printable(caller.function)));
     }
   }
   if (device.assertions > 0) {
-    lines.push_back(device.message.empty() ? "an assertion without a text failed"
+    lines.push_back(device.message.empty() ? "an assertion without text failed"
                                            : "assertion `" + base::printable(device.message) + "` failed");
   } else if (!device.message.empty()) {
     lines.push_back(base::printable(device.message));
   } else if (device.asserted) {
-    lines.emplace_back(device.of_first_run ? "the text of the assertion is in the program's own output, if anywhere"
+    lines.emplace_back(device.of_first_run ? "the text of the assertion can only be in the program's own output"
                                            : "the text of the assertion is not in the rerun's output");
   }
   const std::string exception =

@@ -213,7 +213,7 @@ class FindingText {
       }
     }
     if (lines.empty() && !node.empty()) {
-      lines = {fmt::format("not known: of {}, {}", node, base::printable(finding_.backward->because))};
+      lines = {fmt::format("not known for {}: {}", node, base::printable(finding_.backward->because))};
     }
     if (!run.empty()) lines.push_back(std::move(run));
     add("Forward", std::move(lines), 2, 0);
@@ -232,7 +232,7 @@ class FindingText {
     for (const diagnose::Related& related : finding_.related) {
       if (related.role != diagnose::Role::eager) continue;
       std::vector<std::string> lines = {
-          fmt::format("{} (inferred: it fails there without torch.compile)", place(related.location))};
+          fmt::format("{} (inferred: the program fails there without torch.compile)", place(related.location))};
       if (!related.location.source.empty()) lines.push_back(base::printable(related.location.source));
       add("Eager", std::move(lines), 2, 0);
     }
@@ -242,8 +242,8 @@ class FindingText {
   void inside() {
     for (const diagnose::Related& related : finding_.related) {
       if (related.role != diagnose::Role::source) continue;
-      std::vector<std::string> lines = {
-          fmt::format("{} (inferred: by the names in the code that torch.compile generated)", place(related.location))};
+      std::vector<std::string> lines = {fmt::format(
+          "{} (inferred from the names in the code that torch.compile generated)", place(related.location))};
       if (!related.location.source.empty()) lines.push_back(base::printable(related.location.source));
       add("Inside", std::move(lines), 2, 0);
     }
@@ -338,7 +338,7 @@ class FindingText {
     // The program then shows only the library's status, such as CUBLAS_STATUS_ALLOC_FAILED.
     if (async() && !finding_.reported_library.empty()) {
       page_.sections.back().lines.push_back(
-          fmt::format("{} made that call: its own error hides this one", base::printable(finding_.reported_library)));
+          fmt::format("{} made that call; its own error hides this one", base::printable(finding_.reported_library)));
     }
   }
 
@@ -355,7 +355,7 @@ class FindingText {
       lines.push_back(std::move(line));
     }
     lines.push_back(
-        fmt::format("reading this took {} ms of the run", diagnose::thousands(finding_.watched_milliseconds)));
+        fmt::format("reading these values took {} ms of the run", diagnose::thousands(finding_.watched_milliseconds)));
     add("Watched", std::move(lines), 2, 4);
   }
 
@@ -365,7 +365,7 @@ class FindingText {
     std::vector<std::string> lines = {
         fmt::format("{}, {} tensor{}, {}: {}", base::printable(inputs.op), inputs.tensors,
                     inputs.tensors == 1 ? "" : "s", size_text(inputs.bytes), base::printable(inputs.folder)),
-        "replay.py there makes the call again: " + inputs.outcome};
+        "replay.py in that folder repeats the call: " + inputs.outcome};
     for (const std::string& missing : inputs.missing) lines.push_back("not saved exactly: " + base::printable(missing));
     add("Inputs", std::move(lines), 2, 3);
   }

@@ -52,7 +52,7 @@ std::vector<std::string> wrong_pointer_lines(const diagnose::Finding& finding, c
   }
   if (wrong > kPointersNamed && !verbose) lines.push_back(fmt::format("{} more: see -v", wrong - kPointersNamed));
   // A wrong argument of a kernel is a strong hint, not a proof. A copy accesses exactly the bytes that it names.
-  if (wrong > 0 && !exact) lines.push_back("whether that address is the one that failed is not known");
+  if (wrong > 0 && !exact) lines.push_back("it is not known whether that address is the one that failed");
   return lines;
 }
 
@@ -66,7 +66,7 @@ std::vector<std::string> tensor_lines(const diagnose::MemoryUse& memory, const s
                        tensors.times > 1 ? fmt::format("; it ran out {} times", tensors.times) : ""));
   const std::uint64_t unused = tensors.reserved - std::min(tensors.reserved, tensors.allocated);
   if (memory.asked > 0 && unused >= memory.asked && tensors.largest_free < memory.asked) {
-    add_line(lines, "that much was free, but in pieces that are too small: it is fragmented");
+    add_line(lines, "that much was free, but only in smaller pieces: the memory is fragmented");
   }
   for (std::size_t i = 0; i < tensors.holders.size() && (verbose || i < kHoldersNamed); ++i) {
     const diagnose::MemoryHolder& holder = tensors.holders[i];
@@ -86,12 +86,12 @@ std::vector<std::string> tensor_lines(const diagnose::MemoryUse& memory, const s
 std::vector<std::string> memory_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose) {
   std::vector<std::string> lines;
   std::string text;
-  if (memory.asked > 0) text = fmt::format("{} asked for, ", size_text(memory.asked));
+  if (memory.asked > 0) text = fmt::format("{} requested, ", size_text(memory.asked));
   if (memory.total) {
     text += fmt::format("{} of {} free; ", size_text(memory.free.value_or(0)), size_text(*memory.total));
   }
   text += fmt::format("this process {}held {}", memory.whole ? "" : "is known to have ", size_text(memory.held));
-  if (memory.peak > memory.held) text += fmt::format(", once {}", size_text(memory.peak));
+  if (memory.peak > memory.held) text += fmt::format(", at its peak {}", size_text(memory.peak));
   add_line(lines, text);
   for (std::size_t i = 0; i < memory.holders.size(); ++i) {
     if (!verbose && i == kHoldersNamed) {
@@ -100,14 +100,14 @@ std::vector<std::string> memory_lines(const diagnose::MemoryUse& memory, const s
     }
     const diagnose::MemoryHolder& holder = memory.holders[i];
     const std::string where = holder.location.file.empty() && holder.location.function.empty()
-                                  ? "a line that is not known"
+                                  ? "an unknown line"
                                   : diagnose::place(holder.location, directory);
     const std::string pieces = holder.count == 1 ? "" : fmt::format(" in {} pieces", diagnose::thousands(holder.count));
     add_line(lines, fmt::format("{}{} from {}{}", size_text(holder.bytes), pieces, where, whose(holder.owner)));
   }
   for (std::string& line : tensor_lines(memory, directory, verbose)) lines.push_back(std::move(line));
   for (const diagnose::OtherProcess& other : memory.others) {
-    lines.push_back(fmt::format("{} held by process {}{} when this one had ended", size_text(other.bytes), other.pid,
+    lines.push_back(fmt::format("{} held by process {}{} after this one had ended", size_text(other.bytes), other.pid,
                                 other.name.empty() ? "" : " (" + base::printable(other.name) + ")"));
   }
   return lines;

@@ -78,7 +78,7 @@ std::string tensor_name(const diagnose::RaceTensor& tensor, const std::string& o
 // "argument self of aten::add_ (written)"
 std::string use(const diagnose::ResolvedAccess& access) {
   const std::string op = access.op.substr(0, access.op.find('.'));
-  if (!access.tensor) return base::printable(op) + ", in memory of its own";
+  if (!access.tensor) return base::printable(op) + ", in its own memory";
   const diagnose::RaceTensor& tensor = *access.tensor;
   std::string text = "used by the " + std::string(word(access.operation));
   if (tensor.role != TensorRole::variable) {

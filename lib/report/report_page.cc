@@ -142,7 +142,7 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
       section.lines.push_back(base::printable(bisect() + "  # a rerun for the line of the kernel's threads"));
     }
     section.lines.push_back(base::printable(
-        fmt::format("cudadiag status {}  # all that was unfinished", diagnose::shell_word(report.session))));
+        fmt::format("cudadiag status {}  # shows all unfinished work", diagnose::shell_word(report.session))));
   }
   // After the reruns: compute-sanitizer may find the line of an access that no core dump shows.
   const diagnose::Finding& first = report.findings.front();

@@ -117,7 +117,7 @@ void RerunText::print_open_questions(const Gain& gain, const Diagnosis& after) {
       any_pass(after, [](const PassLine& pass) { return pass.dump == diagnose::DumpState::unfinished; });
   if (!answer.device && unfinished) {
     const std::string sanitize = diagnose::bisect_command(session_, after.input_read, "--sanitize");
-    say("on the GPU: line, block and thread are not known, as " + answer.device_unknown +
+    say("on the GPU: line, block and thread are not known, because " + answer.device_unknown +
         (diagnose::memcheck_may_help(answer) ? "; " + sanitize + " may show them (needs compute-sanitizer)" : ""));
   }
   if (any_pass(after, [](const PassLine& pass) {
@@ -153,7 +153,7 @@ void RerunText::print_races(const Diagnosis& after) {
   const std::string rerun = fmt::format("a rerun ({})", diagnose::duration(pass->seconds));
   const bool any = std::any_of(after.findings.begin(), after.findings.end(), diagnose::is_race);
   if (!diagnose::same_races(before_, after)) {
-    say(rerun + " tells more about the races:");
+    say(rerun + " shows more about the races:");
     any ? write(after, false) : say("the schemas of PyTorch's operators show no race");
     return;
   }
@@ -174,7 +174,7 @@ void RerunText::print_races(const Diagnosis& after) {
       return note.code == analyse::NoteCode::races_unjudged;
     });
     return say(rerun + (open == after.notes.end()
-                            ? " finds no race: by the schemas of their operators, all of them read"
+                            ? " found no race: according to the schemas of the operators, all of them only read"
                             : " cannot tell: " + open->text));
   }
   if (told == 0) say(rerun + " could not name the tensors that race");

@@ -113,7 +113,8 @@ class Writer {
   void add_ranks(Json& locations, const Ranks& ranks) const {
     for (const auto& rank : ranks) {
       const std::string who = rank.rank ? fmt::format("rank {}", *rank.rank) : fmt::format("process {}", rank.pid);
-      locations.push_back(located(rank.location, who + (rank.has_come ? " is here" : " has not come; it was here")));
+      locations.push_back(
+          located(rank.location, who + (rank.has_come ? " is here" : " has not reached it; it was here")));
     }
   }
 

@@ -155,8 +155,8 @@ std::vector<std::string> describe(const DumpAccess& access) {
   std::string text = access_words(access);
   const BaseParameter* parameter = only_parameter(access);
   if (access.lanes.empty()) {
-    text += parameter != nullptr ? fmt::format(" through {}; its address is unknown", parameter_words(*parameter))
-                                 : std::string("; its address is unknown");
+    text += parameter != nullptr ? fmt::format(" through {}; its address is not known", parameter_words(*parameter))
+                                 : std::string("; its address is not known");
     return {text};
   }
   const LaneAddress& first = access.lanes.front();

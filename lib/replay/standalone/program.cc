@@ -141,8 +141,7 @@ static void place_memory(int device) {
       CUdeviceptr elsewhere = 0;
       CHECK(cuMemAlloc(&elsewhere, block.bytes));
       block.now = elsewhere;
-      std::printf("the block at 0x%llx lies at 0x%llx now\n", static_cast<unsigned long long>(block.address),
-                  elsewhere);
+      std::printf("the block at 0x%llx is at 0x%llx now\n", static_cast<unsigned long long>(block.address), elsewhere);
     }
   }
   for (std::size_t i = 0; i < block_count; ++i) {

@@ -49,7 +49,7 @@ std::string memory_figure(const diagnose::MemoryCurve& curve, const diagnose::Me
   const auto y_of = [&](std::uint64_t bytes) {
     return kBottom - (kBottom - kTop) * static_cast<double>(bytes) / static_cast<double>(most);
   };
-  Drawing drawing(kFigureWidth, 196, "Memory that this process held, by time, until the call that found none");
+  Drawing drawing(kFigureWidth, 196, "Memory that this process held over time, until the call that failed");
   std::string path = fmt::format("M{:.1f} {:.1f}", kLeft, kBottom);
   for (const Point& point : thinned(curve.points)) {
     path += fmt::format("H{:.1f}V{:.1f}", x_of(point.seconds), y_of(point.bytes));
@@ -59,19 +59,18 @@ std::string memory_figure(const diagnose::MemoryCurve& curve, const diagnose::Me
   if (wanted > held) {
     drawing.box(kRight, y_of(wanted), kAsked, y_of(held) - y_of(wanted), "box failed");
     drawing.text(beside, (y_of(wanted) + y_of(held)) / 2 + 4, "alarm",
-                 markup.text(fmt::format("{} asked for", size_text(use.asked))));
+                 markup.text(fmt::format("{} requested", size_text(use.asked))));
   }
   if (total > 0) {
     drawing.line(kLeft, y_of(total), kRight + kAsked, y_of(total), "limit");
-    drawing.text(kLeft, y_of(total) - 6, "small", markup.text(fmt::format("{} in all", size_text(total))));
+    drawing.text(kLeft, y_of(total) - 6, "small", markup.text(fmt::format("{} in total", size_text(total))));
   }
   drawing.text(beside, std::min((y_of(held) + kBottom) / 2 + 12, kBottom), "",
                markup.text(fmt::format("{} held", size_text(held))));
   drawing.text(kLeft, kBottom + 18, "small", "first allocation");
   drawing.centred(kRight, kBottom + 18, "small", markup.text(diagnose::duration(span) + " later"));
-  return figure(drawing, use.of_host
-                             ? "Pinned memory that this process held, by time."
-                             : "Memory of the GPU that this process held, by time. Other processes are not in it.");
+  return figure(drawing, use.of_host ? "Pinned memory that this process held over time."
+                                     : "GPU memory that this process held over time, without other processes.");
 }
 
 std::string access_figure(const diagnose::Access& access, const Markup& markup) {
@@ -79,7 +78,7 @@ std::string access_figure(const diagnose::Access& access, const Markup& markup) 
   if (!access.allocation || !access.distance || (!past && !before)) return "";
   constexpr double kMemory = 340, kTop = 34, kHeight = 40;
   const double memory = past ? 4 : kFigureWidth - kMemory - 4, place = past ? kFigureWidth - 90 : 90;
-  Drawing drawing(kFigureWidth, 118, "The memory that was meant, and the address of the failing access beside it");
+  Drawing drawing(kFigureWidth, 118, "The intended memory, and the address of the failing access next to it");
   std::string name = access.parameter_name;
   if (name.empty() && access.parameter) name = fmt::format("parameter {}", *access.parameter);
   drawing.box(memory, kTop, kMemory, kHeight, "held");
@@ -96,7 +95,7 @@ std::string access_figure(const diagnose::Access& access, const Markup& markup) 
   drawing.centred(place, kTop + kHeight + 22, "",
                   markup.text(fmt::format("{}{}", diagnose::word(access.kind),
                                           access.bytes == 0 ? "" : fmt::format(" of {} B", access.bytes))));
-  return figure(drawing, "The failing access beside the memory that it was meant for. Distances are not to scale.");
+  return figure(drawing, "The failing access next to the intended memory. Distances are not to scale.");
 }
 
 std::string freed_figure(const diagnose::Argument& argument, const diagnose::Location& used, const Markup& markup) {
@@ -118,7 +117,7 @@ std::string freed_figure(const diagnose::Argument& argument, const diagnose::Loc
   moment(kBegin, "allocated", memory.allocated ? &*memory.allocated : nullptr);
   moment(kFreed, "freed", &*memory.freed);
   moment(kUsed, "used", &used);
-  return figure(drawing, "The life of the memory that the operation was given. Widths do not show time.");
+  return figure(drawing, "The history of the memory passed to the operation. Widths do not show time.");
 }
 
 }  // namespace cudadiag::report

@@ -32,7 +32,7 @@ const Look& look_of(Progress progress) {
                                                   {"suspected", "one of these failed"},
                                                   {"suspected", "did not end, or waits"},
                                                   {"not-run", "did not run"},
-                                                  {"not-known", "not known whether it finished"}}};
+                                                  {"not-known", "may or may not have finished"}}};
   return kLooks[static_cast<std::size_t>(progress)];
 }
 
@@ -49,8 +49,8 @@ class StreamFigure {
         markup_(markup),
         drawing_(kBeforeBoxes + static_cast<double>(timeline.columns) * kStep + kBeforeBoxes,
                  static_cast<double>(timeline.streams.size()) * kLane - kMargin,
-                 "The latest operations of each stream in the order of issue; each box has a title that says how far "
-                 "it got") {}
+                 "The latest operations of each stream in the order of issue; the title of each box says how far the "
+                 "operation got") {}
 
   std::string html() {
     double y = kMargin;
@@ -117,7 +117,7 @@ class StreamFigure {
       items += fmt::format("<li><span class=\"swatch {}\"></span>{}</li>", look.kind, look.meaning);
     }
     if (any_marker_) items += "<li>▲ completion marker that the GPU wrote</li>";
-    if (any_missing_) items += "<li>△ marker that it never wrote</li>";
+    if (any_missing_) items += "<li>△ completion marker that the GPU never wrote</li>";
     return "<ul class=\"legend\">" + items + "</ul>";
   }
 

@@ -47,13 +47,13 @@ class StatusText {
     std::string command;
     for (const std::string& word : status_.command) command += ' ' + base::printable(word);
     const std::string time = status_.seconds ? " for " + diagnose::duration(*status_.seconds) : "";
-    const char* state = !status_.goes_on   ? "not known whether it still runs; ran"
+    const char* state = !status_.goes_on   ? "may still be running; ran"
                         : *status_.goes_on ? "running"
                                            : "has ended, ran";
     line(0, fmt::format("cudadiag: {}{}:{}", state, time, command));
     if (!status_.processes.empty()) return;
     if (!status_.unrecorded.empty())
-      return line(0, "it was run without recording: " + base::printable(status_.unrecorded));
+      return line(0, "the program was run without recording: " + base::printable(status_.unrecorded));
     line(0, status_.goes_on.value_or(false) ? "no process has initialised CUDA yet"
             : status_.whole                 ? "no process initialised CUDA, or its recording is gone"
                                             : "no recording of a process could be read");
@@ -61,8 +61,8 @@ class StatusText {
 
   // The moment to which the ages of operations refer.
   const char* since_when(const diagnose::ProcessStatus& process) const {
-    if (process.state == wire::area::State::frozen) return "before its error was met";
-    if (!status_.goes_on) return "before it was last heard of";
+    if (process.state == wire::area::State::frozen) return "before its error was noticed";
+    if (!status_.goes_on) return "before its last record";
     return *status_.goes_on ? "ago" : process.outlived ? "before the command ended" : "before it ended";
   }
 
@@ -75,10 +75,10 @@ class StatusText {
     if (process.errors > 0) text += fmt::format("; {} failed call{}", process.errors, process.errors == 1 ? "" : "s");
     line(0, text);
     if (process.state == wire::area::State::frozen)
-      line(2, "a sticky error; nothing is recorded after it: see cudadiag report");
+      line(2, "the process has a sticky error, and nothing after it is recorded: see cudadiag report");
     if (process.outlived) line(2, "it continued after the command had ended, and was no longer watched");
     const bool unrecorded = process.state == wire::area::State::disabled;
-    if (unrecorded) line(2, "nothing is known of it: the recorder stepped aside, see cudadiag report");
+    if (unrecorded) line(2, "no record of its work: the recorder stepped aside, see cudadiag report");
     if (process.streams.empty() && !unrecorded) line(2, "no work is unfinished");
     for (const diagnose::OpenStream& stream : process.streams) add(stream);
     for (const diagnose::OpenCall& call : process.calls) add(call);
