@@ -222,7 +222,7 @@ Status build_status(const session::Session& session, const analyse::Analysis& an
   status.command = session.manifest.command;
   status.notes = session.manifest.notes;
   status.unrecorded = session.manifest.unrecorded;
-  if (!status.unrecorded.empty()) status.notes.push_back("the program was run without recording: " + status.unrecorded);
+  if (!status.unrecorded.empty()) status.notes.push_back("it was run without recording: " + status.unrecorded);
   for (const analyse::Note& note : analysis.notes) {
     if (note.code == analyse::NoteCode::outlived) status.notes.push_back(note.text);
   }

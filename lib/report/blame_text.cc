@@ -57,10 +57,10 @@ std::string blamed_text(const diagnose::Finding& finding, const std::string& dir
   if (!analyse::is_asynchronous(finding.kind) && !noticed_elsewhere(finding)) return "";
   if (finding.code == 0) return "none (no call failed)";
   if (finding.found_by_wait) {
-    return "none (cudadiag found the error while waiting for this operation)";
+    return "none (cudadiag found it while waiting for this operation)";
   }
   if (finding.found_at_exit) {
-    return "none (no recorded call returned the error; cudadiag found it when the program or its context ended)";
+    return "none (no recorded call returned it; cudadiag found it when the program or its context ended)";
   }
   if (!finding.reported_at) return "not known: the record of the reporting call was lost";
   if (finding.location.line > 0 && diagnose::same_line(*finding.reported_at, finding.location))

@@ -84,7 +84,7 @@ def view_has_no_line_of_another_operator(machine):
     finding = failing(machine, "view")
     expect("forward" in related(finding), False, "a forward line")
     expect((finding["location"]["file"] or "").endswith(SOURCE), False, "a line of the program")
-    expect_in("Forward not known: of SliceBackward0, the launches with its node's number belong to other operators",
+    expect_in("Forward not known for SliceBackward0: the launches with its node's number belong to other operators",
               machine.cudadiag("report").stdout, "text")
 
 

@@ -71,7 +71,7 @@ def rank_that_does_not_come_to_its_group_is_named(machine):
         expect(present, {_lines()[marks[group]]}, f"{shape}: line of those that wait")
         away = [rank["location"]["line"] for rank in found["ranks"] if not rank["has_come"]]
         expect(away, [_lines()["AWAY"]], f"{shape}: line of the missing rank")
-        expect_in(f"cudadiag: rank {odd} never came to {function} 4 of group {group}: it is on the host at", text, shape)
+        expect_in(f"cudadiag: rank {odd} never reached {function} 4 of group {group}: it is on the host at", text, shape)
 
 
 def call_of_another_size_is_named(machine):
@@ -149,12 +149,12 @@ def sessions_of_a_launcher_for_each_rank_are_one_answer(machine):
     for launcher in launchers[:2]:
         launcher.wait()
     text = expect_success(machine.cudadiag("ranks", "job")).stdout
-    expect_in("cudadiag: rank 2 never came to all_reduce 4 of group world: it is on the host at ", text.splitlines()[0], text)
+    expect_in("cudadiag: rank 2 never reached all_reduce 4 of group world: it is on the host at ", text.splitlines()[0], text)
     expect_in(f"{PROGRAM}:{_lines()['AWAY']}, stay_away", text.splitlines()[0], text)
     expect_in("the same on rank ", text, "the other rank that waits")
     expect(text.count("\nalso:"), 0, text)
     quiet = machine.cudadiag("ranks", "-q", "job").stdout
-    expect_in("cudadiag: rank 2 never came to all_reduce 4 of group world", quiet, "a quiet answer")
+    expect_in("cudadiag: rank 2 never reached all_reduce 4 of group world", quiet, "a quiet answer")
     found = json.loads(expect_success(machine.cudadiag("ranks", "--json", "job")).stdout)
     expect(_answer(found), ("absence", "world", "all_reduce", 4, [2]), "as JSON")
     for launcher in launchers:

@@ -127,7 +127,7 @@ def hang_in_a_collective_names_where_the_ranks_part(machine):
                 for rank in ranks["ranks"]],
                [(0, 3, True, lines[0]), (1, 2 if how == "missing" else 3, how != "missing", lines[1])], how)
         told = " ".join(result.stderr.split()).replace(str(pathlib.Path(command[1]).parent) + "/", "")
-        expect_in("Ranks at collective 3, after 2 that all called alike ", told, how)
+        expect_in("Ranks at collective 3, after 2 that all ranks called alike ", told, how)
         expect_in({"missing": f"rank 1: called 2 of them; it is on the host at collectives.py:{lines[1]}, <module> Fix",
                    "other": f"rank 1: collectives.py:{lines[1]}, <module> Fix",
                    "alike": f"ranks 0 and 1: collectives.py:{lines[0]}, average Fix"}[how], told, how)
@@ -281,7 +281,7 @@ def status_of_what_reruns_proved_says_so(machine):
         (stream,) = _status(machine, *kept)["processes"][0]["streams"]
         expect((stream["grade"], stream["operations"][0]["ordinal"]), (grade, 3), "what the stream stands at")
         text = expect_success(machine.cudadiag("status", *kept)).stdout
-        expect_in("before its error was met", text, "text")
+        expect_in("before its error was noticed", text, "text")
         expect(" ago" in text, False, "whether it counts from now: " + text)
 
 
@@ -361,8 +361,8 @@ def status_of_a_launcher_that_was_killed_after_a_failure_leads_to_what_it_wrote(
     pid = machine.report(session)["processes"][0]["pid"]
     shown = expect_success(machine.cudadiag("status", session)).stdout
     expect_in("cudadiag: running: ", shown, "for how long is not known")
-    expect_in(" before its error was met; ", shown, "when the newest was")
-    expect_in("a sticky error; nothing is recorded after it", shown, "why")
+    expect_in(" before its error was noticed; ", shown, "when the newest was")
+    expect_in("a sticky error, and nothing after it is recorded", shown, "why")
     run.kill()
     run.wait()
     for left in (f"; its program still runs, unwatched: pid {pid}", ""):
@@ -463,7 +463,7 @@ def program_that_is_ended_while_it_hangs_is_told_of(machine):
         _, err = run.communicate()
         told = f"stuck.cc:{_line('TRUE LINE ' + shape)[1]}, main had not finished when the program ended"
         expect_in(told, err, shape)
-        advice = "; to have hangs reported: cudadiag run --hang-after SECONDS"
+        advice = "; to have cudadiag report hangs: cudadiag run --hang-after SECONDS"
         first, second = expect_success(machine.cudadiag("report")).stdout.splitlines()
         for said in (err, first):
             expect_in("cudadiag: cannot tell whether CUDA failed", said, "both say so")
@@ -516,4 +516,5 @@ def calls_that_were_refused_are_not_unfinished(machine):
     expect_in(": at operation 3 of 10 issued", text, "the stream that failed")
     expect_in("\n    and 7 more after it\n", text, "what waits behind it")
     assert "default stream" not in text, "the copy that was refused is shown: " + text
-    expect_in("\n  a sticky error; nothing is recorded after it: see cudadiag report\n", text, "what it is about")
+    expect_in("\n  the process has a sticky error, and nothing after it is recorded: see cudadiag report\n", text,
+              "what it is about")

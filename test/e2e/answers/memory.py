@@ -23,7 +23,7 @@ def pointer_into_freed_memory_is_told_with_its_lines(machine):
     freed, allocated = (targets.marked_line("freed_pointer", mark) for mark in ("FREED LINE", "ALLOCATED LINE"))
     expect_in(f"Args parameter 1 points into 4.0 KiB that had been freed in {freed[0]}:{freed[1]}, main, "
               f"allocated in {allocated[0]}:{allocated[1]}, main", text, "report")
-    expect_in("whether that address is the one that failed is not known", text, "report")
+    expect_in("it is not known whether that address is the one that failed", text, "report")
 
 
 def pointer_past_the_end_is_told_with_how_far(machine):
@@ -82,7 +82,8 @@ def memory_of_a_device_that_was_not_asked_for_it_is_told(machine):
     expect([(each["file"], each["line"]) for each in finding["related"] if each["role"] == "allocated"], [(path, line)],
            "related")
     expect_in(f"parameter 1 points into 4.0 KiB of device 1, allocated at {path}:{line}, main; the kernel ran on "
-              "device 0, which has no access to them, and probably used them", " ".join(result.stderr.split()), "message")
+              "device 0, which has no access to that memory, and probably used it", " ".join(result.stderr.split()),
+              "message")
     _, finding = _memory_program(machine, "peers:given", ["--rerun=always"])
     expect((finding["cause"], finding["arguments"][0]["allocation"]["out_of_reach"]), (None, False), "with access")
 
@@ -92,15 +93,15 @@ def holders_of_memory_are_told_by_line(machine):
     mebibyte = 1 << 20
     memory = finding["memory_use"]
     expect([memory[member] // mebibyte for member in ("asked", "free", "total", "held", "peak")], [32, 21, 64, 43, 47],
-           "MiB asked for, free, in all, held, once held")
+           "MiB requested, free, in all, held, held at the peak")
     expect([(each["bytes"] // mebibyte, each["count"], (each["location"]["file"], each["location"]["line"]))
             for each in memory["holders"]],
            [(size, count, targets.marked_line("three_holders", mark)) for size, count, mark in
             ((24, 1, "FIRST LINE"), (16, 1, "SECOND LINE"), (3, 3, "THIRD LINE"))], "holders")
     expect((memory["of"], memory["whole"]), ("device", True), "what is known")
     text = " ".join(result.stderr.split())
-    expect_in("Held 32.0 MiB asked for, 21.0 MiB of 64.0 MiB free; this process held 43.0 MiB, once 47.0 MiB 24.0 MiB "
-              "from ", text, "report")
+    expect_in("Held 32.0 MiB requested, 21.0 MiB of 64.0 MiB free; this process held 43.0 MiB, at its peak 47.0 MiB "
+              "24.0 MiB from ", text, "report")
 
 
 def allocations_of_many_threads_are_kept_while_they_live(machine):
@@ -119,7 +120,7 @@ def others_on_the_gpu_are_told_where_memory_is_missing(machine):
     machine.environment["CUDADIAG_SIM_GPU_PROCESS"] = "4194305:104857600"  # a pid that no process has
     result, finding = _memory_program(machine, "three_holders")
     expect(finding["memory_use"]["others"], [{"pid": 4194305, "name": None, "bytes": 104857600}], "others")
-    expect_in("100.0 MiB held by process 4194305 when this one had ended", result.stderr, "report")
+    expect_in("100.0 MiB held by process 4194305 after this one had ended", result.stderr, "report")
 
 
 def allocator_of_pytorch_is_asked_in_a_rerun(machine):
@@ -127,7 +128,7 @@ def allocator_of_pytorch_is_asked_in_a_rerun(machine):
     result = machine.run(*program("tensors.py"), options=["--rerun=always"], timeout=60)
     report = machine.report()
     expect([(each["name"], each["outcome"]) for each in report["passes"]],
-           [("record", "proven"), ("memory", "allocator asked")], "passes")
+           [("record", "proven"), ("memory", "allocator reported")], "passes")
     finding = report["findings"][0]
     expect((finding["location"]["file"], finding["location"]["line"]), true_line("tensors.py"), "true line")
     tensors = finding["memory_use"]["tensors"]

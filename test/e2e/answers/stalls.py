@@ -70,7 +70,7 @@ def stalled_operation_is_reported_once_and_the_program_continues(machine):
             expect(finding["cause"]["id"], cause, f"{shape}: cause")
             hang = finding["hang"]
             expect((hang["while_running"], hang["seconds"] < hang["ended_after"]), (True, True), str(hang))
-            expect_in("it ended by itself after ", finding["evidence"]["because"], shape)
+            expect_in("it ended on its own after ", finding["evidence"]["because"], shape)
 
 
 def operation_that_ends_in_time_is_not_reported(machine):

@@ -46,7 +46,7 @@ def page_draws_every_operation_that_may_have_failed(machine):
 def page_draws_memory_until_a_call_finds_none(machine):
     _record(machine, "three_holders")
     page = _page(machine)
-    for words in ("<h3>Memory</h3>", "64.0 MiB in all", "32.0 MiB asked for", "43.0 MiB held"):
+    for words in ("<h3>Memory</h3>", "64.0 MiB in total", "32.0 MiB requested", "43.0 MiB held"):
         expect_in(words, page, "memory")
 
 

@@ -357,13 +357,13 @@ def damaged_folders_are_refused(machine):
         expect((refused.returncode, "launch.json" in refused.stderr), (125, True), f"{new}: {refused.stderr}")
     (folder / "launch.json").write_text(whole)
     (folder / file).write_bytes(b"short")
-    expect_in("has another size than launch.json says", _replayed(machine, folder, status=125)["why"], "short file")
+    expect_in("does not have the size given", _replayed(machine, folder, status=125)["why"], "short file")
     (folder / file).unlink()
     os.symlink("/dev/zero", folder / file)
-    expect_in("is missing, or has another size", _replayed(machine, folder, status=125)["why"], "link")
+    expect_in("is missing, or does not have the size", _replayed(machine, folder, status=125)["why"], "link")
     (folder / file).unlink()
     os.mkfifo(folder / file)
-    expect_in("is missing, or has another size", _replayed(machine, folder, status=125)["why"], "pipe")
+    expect_in("is missing, or does not have the size", _replayed(machine, folder, status=125)["why"], "pipe")
 
 
 def folder_that_is_none_is_refused(machine):

@@ -525,8 +525,8 @@ def of_several_candidates_the_one_leads_whose_kernel_the_core_dump_names(machine
                               ("device", "core dump read")], "passes")
     grade, because = evidence(report)
     expect(grade, "proven", "grade")
-    expect_in("; in a rerun that waited for nothing Warp Illegal Address came from the kernel of this line, and no other "
-              "line launches it", because, "because")
+    expect_in("; in a rerun without waits, Warp Illegal Address came from the kernel of this line, and no other "
+              "line launches that kernel", because, "because")
     finding = report["findings"][0]
     expect((finding["launch"]["kernel"], finding["device"]["line"]), ("far_store(int*)", 15), "kernel and device line")
     expect("device-disagrees" in _codes(report), False, "whether the dump is said to disagree")

@@ -131,7 +131,7 @@ def saved_call_is_made_again_and_told(machine):
     with tarfile.open(machine.folder / "it.tar.gz") as archive:
         expect(archive.extractfile("cudadiag-bundle/inputs/replay.py").read().decode(), sent, "script in the bundle")
     text = machine.cudadiag("report").stdout
-    expect_in("replay.py there makes the call again: reproduces", text, "text")
+    expect_in("replay.py in that folder repeats the call: reproduces", text, "text")
 
 
 def inputs_that_cannot_be_saved_are_said_not_to_be(machine):
@@ -158,7 +158,7 @@ def proven_session_can_still_save_its_inputs(machine):
     _rerun(machine, *program("values.py", "saves"))
     result = machine.cudadiag("bisect", "--no-device-pass", "--save-inputs", timeout=60)
     expect(result.returncode, 0, "status")
-    expect_in("makes the call again: reproduces", result.stdout, "text")
+    expect_in("repeats the call: reproduces", result.stdout, "text")
 
 
 def watched_line_shows_its_latest_values_without_a_rerun(machine):
@@ -275,7 +275,7 @@ def what_a_pool_of_threads_was_given_leads_to_the_line_that_gave_it(machine):
     said, finding, location, related = _started(machine, "pool")
     expect(location, line, "true line")
     expect(related, [("started", *line)], "related")
-    expect_in(", apply, on a thread without a line of yours; the leading line gave this work to the pool",
+    expect_in(", apply, on a thread that runs no line of yours; the leading line gave this work to the pool",
               finding["evidence"]["because"], "evidence")
     expect_in("as work that this line gave to a pool of threads", " ".join(said.split()), "report")
 

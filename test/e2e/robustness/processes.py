@@ -301,5 +301,5 @@ def fork_in_which_a_framework_refuses_cuda_is_explained_by_a_note(machine):
     recorded = machine.run(*program("forks.py", "refused"))
     _, line = true_line("forks.py", "FORK LINE")
     expect(recorded.returncode, 1, "status")
-    expect_in(f"forks.py:{line}, <module> after it had used CUDA", recorded.stderr, "the fork")
+    expect_in(f"forks.py:{line}, <module> after using CUDA", recorded.stderr, "the fork")
     expect_in('multiprocessing.set_start_method("spawn")', recorded.stderr, "what to do")

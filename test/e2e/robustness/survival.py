@@ -445,7 +445,7 @@ def run_that_was_not_watched_is_inconclusive(machine):
     expect(machine.cudadiag("report", "-o", "here").stdout, "cudadiag: cannot tell whether CUDA failed in this session: "
            "the recorder stepped aside: Simulated rival profiler; another profiler holds CUPTI: switch it off for this "
            "run\n", "what is read of it")
-    expect_in("nothing is known of it: the recorder stepped aside", machine.cudadiag("status", "-o", "here").stdout,
+    expect_in("no record of its work: the recorder stepped aside", machine.cudadiag("status", "-o", "here").stdout,
               "status")
     machine.plan("cupti=held")
     expect(machine.run(*program("ten_launches.py"), options=["--json", "out.json", by_cupti]).returncode, 0, "status")

@@ -69,7 +69,8 @@ TEST_CASE("freed memory found by its address only") {
   Symptoms freed = access(Relation::freed);
   freed.access->parameter.clear();
   freed.access->allocation->freed = diagnose::Location{.file = "scale.cu", .function = "main", .line = 30};
-  CHECK(explain(freed)->text == "scale() reads 16.0 MiB that were freed at scale.cu:30, main before it was launched");
+  CHECK(explain(freed)->text ==
+        "scale() reads memory in 16.0 MiB that were freed at scale.cu:30, main before the launch");
   freed.in_graph = true;
   CHECK(explain(freed)->id == "stale-graph-pointer");
   CHECK(explain(freed)->text ==
@@ -86,8 +87,7 @@ TEST_CASE("accesses to freed, null, host, other devices' and misaligned addresse
   freed.access->allocation->freed = diagnose::Location{.file = "scale.cu", .function = "main", .line = 30};
   CHECK(explain(freed)->id == "use-after-free");
   CHECK(explain(freed)->text ==
-        "scale() reads memory through parameter 1: 16.0 MiB that were freed at scale.cu:30, main before it was "
-        "launched");
+        "scale() reads memory through parameter 1: 16.0 MiB that were freed at scale.cu:30, main before the launch");
   Symptoms null = access(Relation::null);
   null.access->allocation.reset();
   CHECK(explain(null)->id == "null-pointer");
@@ -104,5 +104,6 @@ TEST_CASE("accesses to freed, null, host, other devices' and misaligned addresse
   Symptoms misaligned = access(Relation::misaligned, 1);
   CHECK(explain(misaligned)->id == "misaligned-address");
   CHECK(explain(misaligned)->text ==
-        "scale() reads 4 bytes at once, 1 byte past a multiple of 4 bytes: the address is computed from parameter 1");
+        "scale() reads 4 bytes at an address 1 byte past a multiple of 4 bytes; the address is computed from parameter "
+        "1");
 }

@@ -64,7 +64,7 @@ TEST_CASE("a fork of a process that had used CUDA") {
 
 TEST_CASE("code and drivers that do not match") {
   Symptoms symptoms = refused_call(209, "cudaLaunchKernel");
-  CHECK(text_of(symptoms) == "the program carries no code for this GPU: it was built for other architectures");
+  CHECK(text_of(symptoms) == "the program contains no code for this GPU: it was built for other architectures");
   symptoms.gpus = {"NVIDIA H200"};
   CHECK(text_of(symptoms).find("(NVIDIA H200)") != std::string::npos);
   symptoms.code = 98;

@@ -27,7 +27,7 @@ TEST_CASE("under MPS another program may have caused the fault") {
   CHECK(id_of(symptoms) == "mps-client");
   CHECK(text_of(symptoms).find("nothing shows that this one did") != std::string::npos);
   symptoms.foreign_exception = "Warp Illegal Address";
-  CHECK(text_of(symptoms).find("Warp Illegal Address was in code that this program had not loaded") !=
+  CHECK(text_of(symptoms).find("Warp Illegal Address came from code that this program had not loaded") !=
         std::string::npos);
   symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
   CHECK(id_of(symptoms) == "use-after-free");

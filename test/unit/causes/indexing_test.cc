@@ -89,21 +89,24 @@ TEST_CASE("labels") {
   CHECK(id_of(pytorch_assert("r >= 0", "Loss.cu")) == "failed-assertion");
 
   symptoms.arguments = {index_argument("target", 0, 12, 10, 2, {7}, 12)};
-  CHECK(text_of(symptoms) == "target[7] = 12 is not a label: 10 classes are 0 to 9, and it is not ignore_index");
+  CHECK(text_of(symptoms) ==
+        "target[7] = 12 is not a valid label: the 10 classes are 0 to 9, and the value is not ignore_index");
 
   SUBCASE("labels that count from one") {
     symptoms.arguments = {index_argument("target", 1, 10, 10, 6, {3}, 10)};
-    CHECK(text_of(symptoms) == "target holds labels from 1 to 10, but 10 classes are numbered 0 to 9");
+    CHECK(text_of(symptoms) == "target contains labels from 1 to 10, but the 10 classes are numbered 0 to 9");
     CHECK(explain(symptoms)->fix[0] == "count labels from 0: target - 1");
   }
   SUBCASE("labels with a 0 do not count from one") {
     symptoms.arguments = {index_argument("target", 0, 10, 10, 6, {3}, 10)};
-    CHECK(text_of(symptoms) == "target[3] = 10 is not a label: 10 classes are 0 to 9, and it is not ignore_index");
+    CHECK(text_of(symptoms) ==
+          "target[3] = 10 is not a valid label: the 10 classes are 0 to 9, and the value is not ignore_index");
   }
   // For nll_loss(ignore_index=255): ignored labels are outside the classes, but are not counted.
   SUBCASE("-100 is a bad label if ignore_index differs") {
     symptoms.arguments = {index_argument("target", -100, 255, 10, 40, {0}, -100)};
-    CHECK(text_of(symptoms) == "target[0] = -100 is not a label: 10 classes are 0 to 9, and it is not ignore_index");
+    CHECK(text_of(symptoms) ==
+          "target[0] = -100 is not a valid label: the 10 classes are 0 to 9, and the value is not ignore_index");
   }
 }
 

@@ -9,7 +9,7 @@ TEST_CASE("a kernel's own assertion is the cause") {
   CHECK(id_of(symptoms) == "none");  // its text is unknown
   symptoms.assertion = "count[i] < capacity";
   symptoms.device_file = "/home/u/hash.cu";
-  CHECK(text_of(symptoms) == "the kernel's own assertion is false: `count[i] < capacity`");
+  CHECK(text_of(symptoms) == "the kernel's own assertion failed: `count[i] < capacity`");
   symptoms.device_function = "insert";
   CHECK(text_of(symptoms).ends_with("in insert"));
   CHECK(explain(symptoms)->certain);

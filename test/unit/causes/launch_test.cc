@@ -12,14 +12,16 @@ TEST_CASE("blocks that are empty or too large") {
     CHECK(id_of(refused_launch(code, {1, 1, 1}, {0, 1, 1})) == "empty-block");
   }
   CHECK(text_of(refused_launch(1, {1, 1, 1}, {64, 32, 1})) ==
-        "a block of 64,32,1 (2048 threads) is larger than any GPU supports: 1024 threads, at most 1024,1024,64");
+        "a block of 64,32,1 (2048 threads) is larger than any GPU supports: at most 1024 threads, and 1024,1024,64 in "
+        "x,y,z");
   CHECK(id_of(refused_launch(400, {1, 1, 1}, {2048, 1, 1})) != "block-too-large");
 }
 
 TEST_CASE("a block whose number of threads overflows is not empty") {
   const Symptoms symptoms = refused_launch(1, {1, 1, 1}, {0x80000000u, 0x80000000u, 4});
   CHECK(text_of(symptoms) ==
-        "a block of 2147483648,2147483648,4 is larger than any GPU supports: 1024 threads, at most 1024,1024,64");
+        "a block of 2147483648,2147483648,4 is larger than any GPU supports: at most 1024 threads, and 1024,1024,64 in "
+        "x,y,z");
   CHECK(id_of(refused_launch(1, {0x80000000u, 0x80000000u, 4}, {32, 1, 1})) == "grid-too-large");
 }
 

@@ -31,8 +31,8 @@ TEST_CASE("memory of a device to which the kernel's device has no access") {
   CHECK(cause->id == "memory-of-another-gpu");
   CHECK(!cause->certain);
   CHECK(cause->text ==
-        "far points into 4.0 KiB of device 1; the kernel ran on device 0, which has no access to them, and probably "
-        "used them");
+        "far points into 4.0 KiB of device 1; the kernel ran on device 0, which has no access to that memory, and "
+        "probably used it");
   CHECK(cause->proof == std::vector<std::size_t>{1});
   symptoms.arguments[1].allocation->allocated = diagnose::Location{.file = "train.py", .function = "main", .line = 7};
   CHECK(explain(symptoms)->text.find("of device 1, allocated at train.py:7, main; the") != std::string::npos);
@@ -186,7 +186,7 @@ TEST_CASE("an address of the host's heap or stack") {
   };
   symptoms.kernel = "scale(float*, float*, long)";
   CHECK(cause("parameter 2", 0x55aa00001000) == "host-pointer");
-  CHECK(text_of(symptoms).starts_with("parameter 2 is an address of the host's heap"));
+  CHECK(text_of(symptoms).starts_with("parameter 2 is an address in the host's heap"));
   CHECK(cause("parameter 2", 0x7ffd00001000) == "host-pointer");
   CHECK(cause("parameter 2", 0x7f1200001000) == "none");  // GPU memory may be there too
   CHECK(cause("parameter 3", 0x55aa00001000) == "none");  // a number

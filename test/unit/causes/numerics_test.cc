@@ -57,7 +57,7 @@ TEST_CASE("binary cross entropy") {
   CHECK(text_of(symptoms) == "binary_cross_entropy takes probabilities, from 0 to 1: logits has min -3.5, max 4");
   CHECK(explain(symptoms)->proof == std::vector<std::size_t>{1});
   symptoms.arguments = {floats("target", 0, 1), floats("probs", 0, 1)};
-  CHECK(text_of(symptoms) == "an input of binary_cross_entropy is NaN or not within 0 to 1");
+  CHECK(text_of(symptoms) == "an input of binary_cross_entropy is NaN or not between 0 and 1");
   CHECK(id_of(pytorch_assert("target_val >= zero && target_val <= one", "Loss.cu")) == "bce-target-outside-0-1");
   CHECK(id_of(pytorch_assert("input_val >= zero", "Loss.cu")) == "failed-assertion");
 }

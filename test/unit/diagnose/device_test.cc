@@ -259,7 +259,7 @@ namespace {
 
 using analyse::Grade;
 
-constexpr const char* kFill = "in a rerun that waited for nothing Warp Illegal Address came from the kernel of ";
+constexpr const char* kFill = "in a rerun without waits, Warp Illegal Address came from the kernel of ";
 
 std::vector<int> lines_of(const diagnose::Finding& finding) {
   std::vector<int> lines = {finding.location.line};
@@ -278,7 +278,8 @@ TEST_CASE("the candidate with the dump's kernel leads, and is proven if no other
   CHECK(lines_of(finding) == std::vector<int>{20});
   CHECK(finding.launch->kernel == "fill(int*, int)");
   CHECK(finding.grade == Grade::proven);
-  CHECK(finding.because == std::string("it is one of these; ") + kFill + "this line, and no other line launches it");
+  CHECK(finding.because ==
+        std::string("it is one of these; ") + kFill + "this line, and no other line launches that kernel");
   REQUIRE(finding.device);
   CHECK(finding.device->line == 8);
   CHECK(finding.device->join == "same kernel; its grid was not kept");
@@ -307,7 +308,7 @@ TEST_CASE("the candidate with the dump's kernel leads even if another line launc
   const diagnose::Finding finding = recorded.report(700, true, Grade::inferred).findings.at(0);
   CHECK(lines_of(finding) == std::vector<int>{20, 20, 10});
   CHECK(finding.grade == Grade::inferred);
-  CHECK(finding.because == std::string("it is one of these; ") + kFill + "the one that is listed first");
+  CHECK(finding.because == std::string("it is one of these; ") + kFill + "the candidate listed first");
   CHECK(finding.device);
 }
 
@@ -426,8 +427,7 @@ TEST_CASE("a dump may name any node of a graph, including one of several kernels
   CHECK(lines_of(report.findings.at(0)) == std::vector<int>{10, 20, 10});
   CHECK(device_of(report).line == 8);
   CHECK(device_of(report).join == "same kernel; its grid was not kept; it is candidate 1");
-  CHECK(report.findings.at(0).because.text().find("a node of the line that is listed first may have") !=
-        std::string::npos);
+  CHECK(report.findings.at(0).because.text().find("a node of the line listed first may have") != std::string::npos);
 }
 
 TEST_CASE("a dump belongs to the one of two findings whose kernel and grid it names") {
@@ -446,7 +446,7 @@ TEST_CASE("a dump belongs to the one of two findings whose kernel and grid it na
   const Diagnosis report = diagnose::SessionState(recorded.session, analysis).diagnosis();
   REQUIRE(report.findings.size() == 2);
   CHECK_FALSE(report.findings[0].device);
-  CHECK(report.findings[0].device_unknown == "the core dump of the rerun is of another failure");
+  CHECK(report.findings[0].device_unknown == "the rerun's core dump shows another failure");
   CHECK(report.findings[1].device);
 }
 
@@ -457,7 +457,7 @@ TEST_CASE("no dump: a printed assertion gives line, block and thread if its func
   const Diagnosis report = recorded.report();
   CHECK(section(report, "Device") == Lines{"cases.cu:17  block 0,0,0 thread 4,0,0; 1 thread, one assertion",
                                            "assertion `p[threadIdx.x] > 0` failed",
-                                           "printed by a rerun; the function has the kernel's name"});
+                                           "printed in a rerun; its function has the kernel's name"});
   CHECK(device_of(report).exception == "");
   CHECK(section(report, "Passes") == Lines{"record 64 s bracketed; device 64 s time limit"});
 }
@@ -491,7 +491,7 @@ TEST_CASE("no dump: the only assertion that Triton printed belongs to the kernel
   recorded.name_kernel("triton_poi_fused_0");
   const Diagnosis report = recorded.report();
   CHECK(device_of(report).line == 3);
-  CHECK(device_of(report).join == "the one assertion that a rerun printed, on a line of this kernel");
+  CHECK(device_of(report).join == "the only assertion that a rerun printed, on a line of this kernel");
   CHECK(notes(report, "assertion-printed").empty());
   recorded.name_kernel("triton_poi_fused");
   CHECK_FALSE(recorded.report().findings.at(0).device);
@@ -533,7 +533,7 @@ TEST_CASE("no dump: a proven failure gets the only assertion that its rerun prin
   const Diagnosis proven = report(analyse::Grade::proven);
   CHECK(section(proven, "Device") == Lines{"k.py:34  block 0,0,0 thread 7,0,0; 1 thread, one assertion",
                                            "assertion `0 <= i < 9` failed",
-                                           "the one assertion that was printed in the rerun where this launch failed"});
+                                           "the only assertion printed in the rerun in which this launch failed"});
   CHECK(notes(proven, "assertion-printed").empty());
   CHECK_FALSE(report(analyse::Grade::bracketed).findings.at(0).device);
 
@@ -563,11 +563,11 @@ TEST_CASE("an assertion without a text") {
   };
   Recorded recorded;
   recorded.add_device("assert.nvcudmp", cases(17));
-  CHECK(section(recorded.report(), "Device")[1] == "an assertion without a text failed");
+  CHECK(section(recorded.report(), "Device")[1] == "an assertion without text failed");
   std::ofstream(recorded.session.folder / "device/output.txt") << cases(17) << cases(18);
   CHECK(notes(recorded.report(), "assertion-printed").at(0) ==
-        "a rerun printed a failed assertion: one without a text, in f, /tmp/cases/cases.cu:18, by 1 thread, the first "
-        "of them block 0,0,0 thread 0,0,0");
+        "a rerun printed a failed assertion: one without text, in f, /tmp/cases/cases.cu:18, by 1 thread, the first of "
+        "them block 0,0,0 thread 0,0,0");
 }
 
 TEST_CASE("the hostile text of an assertion becomes one harmless line") {

@@ -183,8 +183,8 @@ TEST_CASE("candidates on one line are merged, and the reason says that the line 
   const diagnose::Finding& finding = report.findings.at(0);
   REQUIRE(finding.candidates.size() == 1);
   CHECK(finding.candidates[0].launches == 3);
-  CHECK(finding.candidates[0].because == "next in line (3 launches of this line)");
-  CHECK(finding.because == "markers; the line is known, which of its 3 launches failed is not");
+  CHECK(finding.candidates[0].because == "next in line (3 launches on this line)");
+  CHECK(finding.because == "markers; the line is known, but not which of its 3 launches failed");
 }
 
 TEST_CASE("a proven line has the number of the replay only if that is known") {

@@ -35,14 +35,14 @@ TEST_CASE("without numbers the text names the infinite inputs") {
   self.name = "self";
   self.inf = 3;
   CHECK(made_of("aten::_softmax", value, {self}) ==
-        "aten::_softmax made NaN: element [3,0] of a result float32[8,1], 6 elements in all; self has 3 infinite "
+        "aten::_softmax produced NaN: element [3,0] of a result float32[8,1], 6 elements in all; self has 3 infinite "
         "elements");
 }
 
 TEST_CASE("a NaN that came in is not reported as computed") {
   DeliveredNonFinite value;
   value.role = DeliveredNonFinite::Role::loaded;
-  CHECK(made_of("aten::lift_fresh", value, {}) == "the data of this tensor had NaN");
+  CHECK(made_of("aten::lift_fresh", value, {}) == "the data of this tensor contained NaN");
   value.role = DeliveredNonFinite::Role::passed;
   CHECK(made_of("aten::full", value, {}) == "aten::full was given NaN as a number");
 }

@@ -20,7 +20,7 @@ TEST_CASE("a function is shown without its parameters") {
 
 TEST_CASE("the text of a location has all its known parts") {
   Location location;
-  CHECK(place(location, "/w") == "a place that is not known");
+  CHECK(place(location, "/w") == "an unknown place");
   location.function = "work(int)";
   location.module = "/usr/lib/libwork.so";
   CHECK(place(location, "/w") == "work (libwork.so, line not known)");

@@ -60,7 +60,7 @@ Status one_stream() {
 TEST_CASE("work that was long unfinished when the program ended, unless the process continued") {
   Status status = one_stream();
   CHECK(unfinished_text(status) ==
-        "spin<float> of train.py:41, forward had not finished when the program ended, 35 s after it was issued");
+        "spin<float> at train.py:41, forward had not finished when the program ended, 35 s after it was issued");
   status.processes[0].outlived = true;
   CHECK(unfinished_text(status) == "");
   status.processes[0].outlived = false;
@@ -89,7 +89,7 @@ TEST_CASE("ages of operations refer to the end of a process that has ended") {
   status.goes_on = false;
   CHECK(issued() == "pid 4711: 12,345 operations issued, the newest 35 s before it ended");
   status.goes_on.reset();
-  CHECK(issued() == "pid 4711: 12,345 operations issued, the newest 35 s before it was last heard of");
+  CHECK(issued() == "pid 4711: 12,345 operations issued, the newest 35 s before its last record");
 }
 
 TEST_CASE("calls of one line are merged, and unproven work is marked as suspected") {

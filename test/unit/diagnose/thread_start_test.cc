@@ -108,8 +108,9 @@ TEST_CASE("the line that started a thread leads if the thread runs no user line"
   CHECK((finding.thread_start->issued.file == kLaunchingLibrary && finding.thread_start->issued.line == 2567));
   CHECK(finding.thread_start->stack.size() == 3);
   CHECK(finding.grade == analyse::Grade::proven);
-  CHECK(finding.because == "it failed in a rerun; that is " + std::string(kLaunchingLibrary) +
-                               ":2567, embedding, on a thread without a line of yours; the leading line started it");
+  CHECK(finding.because ==
+        "it failed in a rerun; the operation was issued at " + std::string(kLaunchingLibrary) +
+            ":2567, embedding, on a thread that runs no line of yours; the leading line started that thread");
   const std::string text = report::write_text(runs.report(), {report::Verbosity::verbose, false, 200, false});
   CHECK(text.find("Issued  by " + std::string(kLaunchingLibrary) +
                   ":2567, embedding, on a thread that this line started\n") != text.npos);

@@ -39,7 +39,7 @@ TEST_CASE("a written launch is read back completely") {
 }
 
 TEST_CASE("the error for another version names it") {
-  CHECK(refusal_of("cudadiag.launch/1", "cudadiag.launch/2").find("another format") != std::string::npos);
+  CHECK(refusal_of("cudadiag.launch/1", "cudadiag.launch/2").find("a different format") != std::string::npos);
 }
 
 TEST_CASE("impossible numbers are refused") {

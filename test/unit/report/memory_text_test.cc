@@ -31,7 +31,7 @@ Lines lines_of(std::vector<Argument> arguments, bool verbose = false) {
   return wrong_pointer_lines(finding, "/home/u", verbose);
 }
 
-constexpr const char* kDoubt = "whether that address is the one that failed is not known";
+constexpr const char* kDoubt = "it is not known whether that address is the one that failed";
 
 }  // namespace
 
@@ -79,9 +79,9 @@ TEST_CASE("only kernel parameters are shown as wrong pointers") {
 TEST_CASE("the holders of the memory") {
   MemoryUse memory = *explained_report().findings[0].memory_use;
   const Lines lines = memory_lines(memory, "/home/u", false);
-  CHECK(lines == Lines{"6.0 MiB asked for, 4.0 MiB of 1.0 GiB free; this process held 900.0 MiB",
+  CHECK(lines == Lines{"6.0 MiB requested, 4.0 MiB of 1.0 GiB free; this process held 900.0 MiB",
                        "800.0 MiB in 2 pieces from train.py:12, main (PyTorch's caching allocator)",
-                       "100.0 MiB held by process 4800 (python3) when this one had ended"});
+                       "100.0 MiB held by process 4800 (python3) after this one had ended"});
   memory.whole = false;
   memory.peak = 950u << 20;
   memory.total.reset();
@@ -89,7 +89,7 @@ TEST_CASE("the holders of the memory") {
   memory.others.clear();
   const Lines more = memory_lines(memory, "/home/u", false);
   REQUIRE(more.size() == 5);
-  CHECK(more[0] == "6.0 MiB asked for, this process is known to have held 900.0 MiB, once 950.0 MiB");
+  CHECK(more[0] == "6.0 MiB requested, this process is known to have held 900.0 MiB, at its peak 950.0 MiB");
   CHECK(more[4] == "2 more: see -v");
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("the report of PyTorch's allocator has lines, and says fragmented only
   CHECK(lines[0] ==
         "PyTorch had reserved 20.0 MiB and allocated 12.0 MiB of it; the largest free piece was 5.0 MiB; it ran out "
         "2 times");
-  CHECK(lines[1] == "that much was free, but in pieces that are too small: it is fragmented");
+  CHECK(lines[1] == "that much was free, but only in smaller pieces: the memory is fragmented");
   CHECK(lines[2] == "12.0 MiB in 3 tensors from a.py:7, f");
   CHECK(lines[3] ==
         "4.0 KiB kept alive by the OutOfMemoryError raised at a.py:9: leave its except block before trying again");

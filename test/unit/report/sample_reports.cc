@@ -83,7 +83,7 @@ Diagnosis native_report() {
   copy.operation = session::Work::copy;
   copy.stream = 0x1f00;
   finding.launch = copy;
-  CandidateLine first{finding.location, copy, "next after the last finished (3 launches of this line)", 3};
+  CandidateLine first{finding.location, copy, "next after the last finished (3 launches on this line)", 3};
   CandidateLine second{in_python("/home/u/solver.py", 30, "norm", "n = norm(x)"), copy, "next on the other stream", 1};
   finding.candidates = {first, second};
   Diagnosis report;

@@ -96,7 +96,7 @@ TEST_CASE("other lines of a finding are related locations") {
   report.ranks->ranks[1].pid = 4712;
   CHECK(related(report) == std::vector<std::string>{"blamed: train.py:88 loss.item() (cudaMemcpyAsync): innocent",
                                                     "forward (inferred)", "rank 0 is here",
-                                                    "process 4712 has not come; it was here"});
+                                                    "process 4712 has not reached it; it was here"});
 }
 
 TEST_CASE("a calling line is marked as such, and the other access of a race is a related location") {

@@ -52,7 +52,7 @@ TEST_CASE("the answer for a job leads, and ranks with equal findings share a lin
   groups.ranks = {{100, 0, 0, true, "all_reduce 481 of 64 float32", at(230), ""},
                   {102, 2, 1, false, "", at(212), "is on the host"}};
   const std::string sentence =
-      "cudadiag: rank 2 never came to all_reduce 481 of group tp1: it is on the host at /home/u/model.py:212, "
+      "cudadiag: rank 2 never reached all_reduce 481 of group tp1: it is on the host at /home/u/model.py:212, "
       "forward\n";
   const TextOptions wide{Verbosity::normal, false, 200, false};
   const std::string text = write_text(report, wide);
