@@ -217,7 +217,7 @@ std::string_view meaning(Grade grade) {
       return "the failing operation was observed directly (run alone, named by the GPU, or its own call returned the "
              "error)";
     case Grade::bracketed:
-      return "completion markers leave only one possible operation";
+      return "completion markers rule out all operations except one";
     case Grade::inferred:
       return "several operations are possible; the likeliest comes first";
     case Grade::suspected:

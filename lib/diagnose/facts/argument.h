@@ -37,7 +37,7 @@ struct Argument {
   std::vector<std::int64_t> shape, strides;
   std::optional<Number> min, max;
   std::optional<std::uint64_t> nan, inf;
-  // The next four concern indices into a dimension with `bound` entries: how many are outside 0..bound-1, and the first.
+  // The next four concern indices into a dimension of `bound` entries: how many are outside 0..bound-1, and the first.
   std::optional<std::int64_t> bound;
   std::optional<std::uint64_t> outside;
   std::vector<std::int64_t> first_outside;  // index of the first one

@@ -24,7 +24,7 @@ struct RecordedRank {
 GroupsPart groups_part(const analyse::GroupAnswer& answer, std::span<const analyse::RankState> states,
                        const std::function<RecordedRank(std::size_t state)>& recorded);
 
-// The answer in one sentence: "rank 2 never came to all_reduce 481 of group tp1: its last work was at model.py:212".
+// The answer in one sentence: "rank 2 never reached all_reduce 481 of group tp1: it last worked at model.py:212".
 std::string group_sentence(const GroupsPart& part, const std::string& directory);
 
 // One line for what each rank does; ranks with the same text share a line.

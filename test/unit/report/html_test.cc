@@ -27,7 +27,7 @@ TEST_CASE("a page begins with the verdict, its line, its grade and the cause") {
   CHECK(page.find("<title>cudadiag: illegal memory access (700) in train.py:41, forward [bracketed]</title>") !=
         page.npos);
   CHECK(page.find("<h1>illegal memory access in <code>train.py:41</code><small>, forward</small></h1>") != page.npos);
-  CHECK(page.find("<span class=\"badge bracketed\" title=\"completion markers leave only one possible operation\">") !=
+  CHECK(page.find("<span class=\"badge bracketed\" title=\"completion markers rule out all operations except one\">") !=
         page.npos);
   CHECK(page.find("<span class=\"badge\">CUDA_ERROR_ILLEGAL_ADDRESS (700)</span>") != page.npos);
   CHECK(page.find("<p class=\"lead\">idx[0,77] = 30050, table has 30000 rows</p>") != page.npos);
