@@ -81,16 +81,17 @@ void look_at_cut_off_work(const Session& session, const Process& process, Analys
   const Ending end = ending_of(session, process);
   const std::uint64_t unfinished = end.bad ? unfinished_operations(record) : 0;
   if (unfinished == 0) return;
-  const std::string how = !end.of_process   ? "ended (how is not known)"
-                          : end.signal != 0 ? "was ended by " + end.text
-                                            : "ended without exit(), its status " + std::to_string(end.status) + ",";
+  const std::string how = !end.of_process ? "ended (it is not known how)"
+                          : end.signal != 0
+                              ? "was ended by " + end.text
+                              : "ended with status " + std::to_string(end.status) + " but without exit(),";
   const std::string text = fmt::format("process {} {} with {} pending", process.pid, how,
                                        unfinished == 1 ? "1 operation" : fmt::format("{} operations", unfinished));
   const Process* first = ended_first(session, process);
   if (first != nullptr && (!end.of_process || end.signal == SIGTERM || end.signal == SIGKILL)) {
     analysis.notes.push_back(
-        {NoteCode::cut_off, fmt::format("{}, after process {} had ended with {} while it was working", text, first->pid,
-                                        own_ending(*first).text)});
+        {NoteCode::cut_off, fmt::format("{}, after process {} had ended with {} while this one was working", text,
+                                        first->pid, own_ending(*first).text)});
     return;
   }
   leave_open(analysis, Note{NoteCode::killed_at_work,
@@ -104,9 +105,9 @@ std::string failed_all_the_same(const Session& session, bool handled) {
     return std::any_of(process.record.errors.begin(), process.record.errors.end(), is_answer);
   });
   if (handled)
-    return answers ? " but those that the program handled, or whose error is expected"
-                   : " but those that the program handled";
-  return answers ? " but those whose error is expected" : "";
+    return answers ? ", except those that the program handled or whose error is expected"
+                   : ", except those that the program handled";
+  return answers ? ", except those whose error is expected" : "";
 }
 
 // Some calls are not watched: pure queries, and those of a fork's child.
@@ -132,9 +133,9 @@ std::optional<Note> nothing_recorded(const Session& session) {
   if (!session.whole || !session.processes.empty()) return std::nullopt;
   const std::string& known = session.manifest.unrecorded;
   return Note{NoteCode::nothing_recorded,
-              known.empty() ? "no process of the program loaded the recorder: it may not use CUDA at all, or it "
-                              "cleared the environment that the CUDA driver finds the recorder by "
-                              "(CUDA_INJECTION64_PATH), or the driver could not load it"
+              known.empty() ? "no process of the program loaded the recorder: it may not use CUDA, or it "
+                              "cleared CUDA_INJECTION64_PATH, through which the CUDA driver finds the recorder, or the "
+                              "driver could not load it"
                             : "it was run without recording: " + known};
 }
 

@@ -17,10 +17,11 @@ void add_counts(const ProcessRecord& record, std::vector<Note>& notes) {
     if (count > 0) notes.push_back({code, fmt::format("{} {}", count, text)});
   };
   add(record.dropped_operations, NoteCode::operations_dropped, "operations could not be recorded");
-  add(record.dropped_sites, NoteCode::sites_dropped, "operations were issued at call sites that did not fit");
-  add(record.dropped_interns, NoteCode::interns_dropped, "names or stacks did not fit");
+  add(record.dropped_sites, NoteCode::sites_dropped,
+      "operations were issued at call sites that did not fit into the recording");
+  add(record.dropped_interns, NoteCode::interns_dropped, "names or stacks did not fit into the recording");
   add(record.dropped_streams, NoteCode::streams_dropped,
-      "streams did not fit, and the order of their operations is not known");
+      "streams did not fit into the recording, so the order of their operations is unknown");
   const bool all_logged = record.log && record.log->whole();
   add(all_logged ? 0 : record.dropped_held, NoteCode::held_dropped,
       "unfinished operations were overwritten by later ones");
@@ -28,7 +29,7 @@ void add_counts(const ProcessRecord& record, std::vector<Note>& notes) {
     add(record.log->lost, NoteCode::log_lost, "operations were overwritten before the full log could read them");
   if (record.log && !record.log->reaches_rings) {
     notes.push_back(
-        {NoteCode::log_cut, "the full log ends early: the operations between it and the latest ones are not known"});
+        {NoteCode::log_cut, "the full log ends early: the operations between its end and the latest ones are unknown"});
   }
   add(record.failed_markers, NoteCode::markers_failed, "completion markers were refused by the driver");
   add(record.damaged, NoteCode::area_damaged, "damaged parts of the record were left out");

@@ -14,7 +14,7 @@ constexpr CudaError kErrors[] = {
     {1, "CUDA_ERROR_INVALID_VALUE", "cudaErrorInvalidValue", "invalid argument",
      "A parameter of the call is out of range, null or does not fit the others; nothing was executed."},
     {2, "CUDA_ERROR_OUT_OF_MEMORY", "cudaErrorMemoryAllocation", "out of memory",
-     "The device or the driver had no memory left for what the call asked."},
+     "The device or the driver had no memory left for what the call requested."},
     {3, "CUDA_ERROR_NOT_INITIALIZED", "cudaErrorInitializationError", "CUDA not initialised",
      "CUDA was used before it was initialised, or its initialisation failed."},
     {4, "CUDA_ERROR_DEINITIALIZED", "cudaErrorCudartUnloading", "CUDA is shutting down",
@@ -136,7 +136,7 @@ constexpr CudaError kErrors[] = {
     {500, "CUDA_ERROR_NOT_FOUND", "cudaErrorSymbolNotFound", "symbol not found",
      "The named function, variable or texture is not in the module or driver."},
     {600, "CUDA_ERROR_NOT_READY", "cudaErrorNotReady", "not ready",
-     "Work that was asked about has not finished yet; this is an answer, not a failure."},
+     "The queried work has not finished yet; this is an answer, not a failure."},
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "cudaErrorIllegalAddress", "illegal memory access",
      "A kernel or copy accessed memory that is not allocated on this GPU."},
     {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "cudaErrorLaunchOutOfResources", "launch out of resources",
@@ -165,7 +165,7 @@ constexpr CudaError kErrors[] = {
     {716, "CUDA_ERROR_MISALIGNED_ADDRESS", "cudaErrorMisalignedAddress", "misaligned address",
      "A GPU thread read or wrote an address that is not a multiple of the access's size."},
     {717, "CUDA_ERROR_INVALID_ADDRESS_SPACE", "cudaErrorInvalidAddressSpace", "invalid address space",
-     "An instruction meant for one kind of memory, shared or local say, was given an address of another."},
+     "An instruction for one kind of memory, such as shared or local, received an address of another."},
     {718, "CUDA_ERROR_INVALID_PC", "cudaErrorInvalidPc", "invalid program counter",
      "A GPU thread jumped to an address that holds no code, as through a bad function pointer."},
     {719, "CUDA_ERROR_LAUNCH_FAILED", "cudaErrorLaunchFailure", "launch failure",
@@ -246,7 +246,7 @@ CudaError cuda_error(std::uint32_t code) {
                        [](const CudaError& error, std::uint32_t wanted) { return error.code < wanted; });
   if (found != std::end(kErrors) && found->code == code) return *found;
   return {code, "", "", "unknown CUDA error",
-          "This code is newer than the table of CUDA 13.0, or no CUDA error at all."};
+          "This code is newer than the table of CUDA 13.0, or not a CUDA error at all."};
 }
 
 bool memcheck_may_help(std::uint32_t code) { return code == 700 || (code >= 714 && code <= 719); }

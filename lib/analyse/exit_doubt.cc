@@ -57,9 +57,9 @@ double lived_on(const ProcessRecord& record, const FailedCall& error) {
 // The doubt that follows from what the process did afterwards and from its end.
 ExitDoubt doubt_of_what_followed(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
   const auto suspected = [](const char* why) { return ExitDoubt{Grade::suspected, 0, why}; };
-  if (was_given_memory(record, error, kEver)) return suspected("; it got memory in between");
+  if (was_given_memory(record, error, kEver)) return suspected("; a later allocation of its thread succeeded");
   if (end.signal == 0 && main_thread_went_on(record, error)) {
-    return suspected("; its main thread had continued in between");
+    return suspected("; the main thread continued in between");
   }
   if (python_chose_to_end(record, error, end)) {
     return suspected("; Python exits with status 1 after an uncaught exception");
@@ -68,16 +68,16 @@ ExitDoubt doubt_of_what_followed(const FailedCall& error, const ProcessRecord& r
     return suspected("; it ended without exit(), or as another program (exec)");
   }
   if (error.flags & wire::error::kAskedBefore) {
-    return {Grade::inferred, 0, "; its thread had asked for it before, and had continued"};
+    return {Grade::inferred, 0, "; its thread had asked for the error before, and continued"};
   }
-  if (others_went_on(record, error)) return {Grade::inferred, 0, "; other threads had continued in between"};
+  if (others_went_on(record, error)) return {Grade::inferred, 0, "; other threads continued in between"};
   return {};
 }
 
 }  // namespace
 
 ExitDoubt exit_doubt(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
-  if (!end.of_process) return {Grade::suspected, 0, "; how this process ended is not known"};
+  if (!end.of_process) return {Grade::suspected, 0, "; it is not known how this process ended"};
   ExitDoubt doubt = doubt_of_what_followed(error, record, end);
   doubt.lived_on = lived_on(record, error);
   if (doubt.lived_on > 0) doubt.at_best = std::max(doubt.at_best, Grade::inferred);

@@ -89,7 +89,7 @@ const Suspect* waited_for(const Search& found) {
   return beside ? nullptr : &*alone;
 }
 
-constexpr const char* kMayBeAnothers = "under MPS the fault may be another process's";
+constexpr const char* kMayBeAnothers = "under MPS another process may have caused the fault";
 constexpr const char* kNotAllRecorded = "not every operation could be recorded";
 
 bool has_unrecorded(const ProcessRecord& record) { return record.dropped_operations > 0 || record.dropped_streams > 0; }
@@ -98,7 +98,7 @@ bool has_unrecorded(const ProcessRecord& record) { return record.dropped_operati
 std::string doubt(const ProcessRecord& record, const Search& found) {
   const std::uint32_t context = found.suspects.empty() ? kNoContext : found.suspects.front().history->stream->context;
   if (found.other_context) return "nothing was running in the context that reported the error";
-  if (found.missing > 0) return "the records of others that may have been running are lost";
+  if (found.missing > 0) return "the records of other operations that may have been running are lost";
   if (has_unrecorded(record)) return kNotAllRecorded;
   if (context >= record.contexts.size() || record.contexts[context].markers != wire::context::Markers::on) {
     return "the context had no completion markers";
@@ -116,7 +116,7 @@ std::string progress(const Suspect& suspect) {
 
 std::string because_one(const Suspect& only, const std::string& doubt) {
   if (only.call == Suspect::Call::refused) {
-    const std::string text = "the call itself returned the error, and all that was issued before it had finished";
+    const std::string text = "the call itself returned the error, and everything issued before it had finished";
     return doubt.empty() ? text : text + ", but " + doubt;
   }
   const std::uint32_t operation = only.operation->ordinal;
@@ -185,8 +185,8 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
   if (failure.grade != Grade::suspected && place_lost(record, *found.suspects.front().operation)) {
     failure.grade = Grade::suspected;
     failure.damaged = record.damaged > 0;
-    failure.because.add(failure.damaged ? "the recording is damaged: where it was issued is not in it"
-                                        : "where it was issued was not recorded");
+    failure.because.add(failure.damaged ? "the recording is damaged and lacks the place where it was issued"
+                                        : "its call site was not recorded");
   }
   if (failure.reported != nullptr && failure.reported->flags & wire::error::kAtExit) {
     failure.because.add("no watched call returned the error; it was found before the process or its context ended");
@@ -211,7 +211,7 @@ std::optional<Failure> first_failure(const session::Process& process) {
   if (const Suspect* alone = waited_for(found); alone != nullptr) {
     failure.unproven = under_mps(record) ? kMayBeAnothers : has_unrecorded(record) ? kNotAllRecorded : "";
     failure.grade = failure.unproven.empty() ? Grade::proven : Grade::inferred;
-    failure.because = "it was waited for while nothing else was running, and the error appeared";
+    failure.because = "cudadiag waited for it while nothing else was running, and the error appeared";
     if (!failure.unproven.empty()) failure.because.append(", but " + failure.unproven);
     found.suspects = {*alone};
   } else {

@@ -135,7 +135,7 @@ void order_by_likelihood(std::vector<Suspect>& suspects) {
 
 std::string reason(const Suspect& suspect) {
   if (suspect.call == Suspect::Call::refused) {
-    return "its own call returned the error, and all that was issued before it had finished";
+    return "its own call returned the error, and everything issued before it had finished";
   }
   if (suspect.call == Suspect::Call::not_returned) {
     return "its call had not returned when the error appeared: it may not have reached the GPU";
@@ -146,7 +146,7 @@ std::string reason(const Suspect& suspect) {
   if (suspect.operation->flags & wire::operation::kContended) {
     return "issued at the same time as others on its stream, so its place there is uncertain";
   }
-  if (suspect.checks_data) return "its kernel is one that checks the program's data and asserts";
+  if (suspect.checks_data) return "its kernel checks the program's data with assertions";
   if (suspect.uses_freed) return "its graph points to memory that was freed before this launch";
   const std::uint32_t completed = suspect.history->completed;
   if (suspect.before > 0) {

@@ -168,7 +168,7 @@ std::vector<std::string> describe(const Testimony& testimony, const std::string&
   } else if (testimony.damaged > 0) {
     lines = {"No exception in what could be read"};
   } else {
-    lines = {"No exception: this dump was asked for, not caused by a failure"};
+    lines = {"No exception: this dump was requested, not caused by a failure"};
   }
   for (const RunningKernel& kernel : testimony.running) describe_running(kernel, lines);
   if (!testimony.failure && testimony.running.empty() && testimony.damaged == 0 && !testimony.devices.empty()) {

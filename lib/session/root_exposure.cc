@@ -16,8 +16,8 @@ std::string exposure_of(int root, const std::filesystem::path& folder) {
            "), who can replace a session while it is written; " + kAnother;
   }
   if (!open) return "";
-  const std::string remedy = status.st_uid == ::geteuid() ? "chmod o-w takes that from them, or " : "";
-  return "all users can write to " + folder.string() + " and exchange a session while it is written; " + remedy +
+  const std::string remedy = status.st_uid == ::geteuid() ? "chmod o-w prevents that, or " : "";
+  return "all users can write to " + folder.string() + " and replace a session while it is written; " + remedy +
          kAnother;
 }
 

@@ -76,7 +76,7 @@ bool run_goes_on(const std::filesystem::path& folder);
 
 // The message for a blank session without a launcher.
 inline constexpr const char* kNothingYet =
-    "nothing was recorded yet with what cudadiag env printed: no program has initialised CUDA with it, or its "
-    "recording could not be written here";
+    "nothing was recorded yet with the environment that cudadiag env printed: no program has initialised CUDA with it, "
+    "or its recording could not be written here";
 
 }  // namespace cudadiag::session

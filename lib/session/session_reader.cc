@@ -53,8 +53,8 @@ std::vector<fs::path> area_files(const std::vector<fs::path>& folders) {
 // The limit applies to one pass.
 void leave_surplus_out(std::vector<fs::path>& files, Session& session) {
   if (files.size() <= kMostAreas) return;
-  session.manifest.notes.push_back(std::to_string(files.size() - kMostAreas) +
-                                   " recordings were left out: " + std::to_string(kMostAreas) + " of a pass are read");
+  session.manifest.notes.push_back(std::to_string(files.size() - kMostAreas) + " recordings were left out: at most " +
+                                   std::to_string(kMostAreas) + " of a pass are read");
   session.whole = false;
   files.resize(kMostAreas);
 }
@@ -153,7 +153,7 @@ std::optional<base::Error> unreadable(const fs::path& path) {
       (is_folder || is_file) && ::access(path.c_str(), is_folder ? R_OK | X_OK : R_OK) != 0 && errno == EACCES;
   if (!closed && !hidden) return std::nullopt;
   if (closed && status.st_uid == ::geteuid()) {
-    return base::Error{path.string() + " cannot be read: its owner has no permission to",
+    return base::Error{path.string() + " cannot be read: its owner has no read permission",
                        is_folder ? "chmod u+rx gives it" : "chmod u+r gives it"};
   }
   return base::Error{path.string() + " cannot be read: it belongs to somebody else",
@@ -224,7 +224,7 @@ base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::s
       if (fs::is_directory(incomplete, error)) return incomplete;
     }
     if (fs::exists(wanted, error))
-      return base::Error{wanted + " is not a folder, as a session is", "cudadiag list shows them"};
+      return base::Error{wanted + " is not a folder, so it is not a session", "cudadiag list shows them"};
     if (auto found = by_number(roots, wanted)) return *found;
     if (auto found = by_prefix(roots, wanted)) return *found;
     const auto obstacle = is_session_name(wanted) ? obstacle_to_reading(roots) : std::nullopt;
@@ -282,7 +282,7 @@ void describe_without_manifest(Session& session, bool has_areas) {
     notes.push_back(why_unused(folder));
   } else if (!run_goes_on(folder)) {
     notes.emplace_back(
-        "it was recorded without cudadiag run, or that was killed, so it is not known how its programs ended");
+        "it was recorded without cudadiag run, or cudadiag run was killed, so it is not known how its programs ended");
   }
   session.whole = has_areas && left.processes == 0;
 }
@@ -292,7 +292,7 @@ void describe_without_manifest(Session& session, bool has_areas) {
 base::Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockReading> now) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
-    return base::Error{folder.string() + " is not a readable folder", "cudadiag list shows the sessions there are"};
+    return base::Error{folder.string() + " is not a readable folder", "cudadiag list shows the existing sessions"};
   }
   for (const fs::path& part : {folder, folder / kManifest, folder / kRecordFolder}) {
     if (auto failure = unreadable(part)) return *failure;
@@ -310,7 +310,7 @@ base::Result<Session> open_session(const fs::path& folder, std::optional<wire::C
     session.manifest = std::move(std::get<Manifest>(manifest));
     session.whole = session.manifest.whole;
   } else if (files.empty() && !fs::is_directory(folder / kRecordFolder, error)) {
-    return base::Error{folder.string() + " is not a cudadiag session", "cudadiag list shows the sessions there are"};
+    return base::Error{folder.string() + " is not a cudadiag session", "cudadiag list shows the existing sessions"};
   } else {
     describe_without_manifest(session, !files.empty());
   }

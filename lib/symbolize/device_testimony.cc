@@ -118,7 +118,7 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
   } else if (!core.running.empty()) {
     for (const evidence::RunningKernel& kernel : core.running) testimony.running.push_back(plain(kernel));
   } else {
-    testimony.unreadable = "the core dump holds no exception";
+    testimony.unreadable = "the core dump contains no exception";
   }
 }
 

@@ -158,7 +158,7 @@ void Symbolizer::State::note(std::string text) {
 std::string Symbolizer::State::why_unknown(const std::string& module) {
   for (auto& [key, elf] : modules) {
     if (key.first != module || elf.condition() == ElfModule::Condition::readable) continue;
-    if (elf.condition() == ElfModule::Condition::changed) return "has been built anew since the run";
+    if (elf.condition() == ElfModule::Condition::changed) return "has been rebuilt since the run";
     std::error_code error;
     return std::filesystem::exists(module, error) ? "cannot be read" : "is no longer there";
   }
@@ -188,8 +188,8 @@ void Symbolizer::State::note_missing_lines(const SourceStack& stack) {
   for (auto& [key, elf] : modules) {
     if (key.first != frame->module) continue;
     if (const std::string missing = elf.missing_file(); !missing.empty()) {
-      note(missing + " was not found: what is inlined into functions of " + frame->module +
-           " is described there, and not known");
+      note(missing + " was not found: it describes the functions inlined into code of " + frame->module +
+           ", which are therefore unknown");
     }
     if (frame->line > 0) continue;
     if (elf.condition() == ElfModule::Condition::missing) note_unknown(frame->module);
@@ -205,7 +205,7 @@ void Symbolizer::State::note_foreign_thread(const session::ProcessRecord& record
     return frame.module.find("/jaxlib/") != std::string::npos ||
            frame.module.find("/jax_plugins/") != std::string::npos;
   });
-  if (by_jax) note("launched by a thread of JAX's own: the Python line that dispatched it is not known");
+  if (by_jax) note("one of JAX's own threads launched it: the Python line that dispatched it is not known");
 }
 
 Symbolizer::Symbolizer(const session::Session& session) : state_(std::make_unique<State>(session)) {}
@@ -248,12 +248,12 @@ std::string Symbolizer::why_no_line(const Location& location) const {
   if (const std::string why = why_unknown(location.module); !why.empty()) {
     return name + " " + why + ": its functions and lines are not known";
   }
-  if (!location.file.empty()) return "the compiler gave this call no line of its own";
+  if (!location.file.empty()) return "the compiler gave this call no line";
   if (const std::string missing = state_->missing_file(location.module); !missing.empty()) {
     return std::filesystem::path(missing).filename().string() +
-           ", which describes what is inlined there, was not found";
+           ", which describes the functions inlined there, was not found";
   }
-  return "the linker made one of functions of identical code";
+  return "the linker folded functions of identical code into one";
 }
 
 const std::vector<std::string>& Symbolizer::notes() const { return state_->notes; }

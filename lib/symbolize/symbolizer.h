@@ -34,7 +34,7 @@ class Symbolizer {
   // and is never the user's line.
   TrueLine true_line(const SourceStack& stack, std::string_view kernel) const;
 
-  // Returns why a module's functions and lines are unknown: "has been built anew since the run". Empty if it can be
+  // Returns why a module's functions and lines are unknown: "has been rebuilt since the run". Empty if it can be
   // read, or none of the requested stacks is in it.
   std::string why_unknown(const std::string& module) const;
 

@@ -95,7 +95,7 @@ Candidate candidate_of(const Candidate& launch, const Group& group, const Graph&
   candidate.alike = group.alike;
   candidate.same_shape = group.same_shape;
   if (group.checks_data) {
-    candidate.because = "its kernel is one that checks the program's data and asserts";
+    candidate.because = "its kernel checks the program's data with assertions";
   } else if (group.size > 1) {
     candidate.because = fmt::format("the first of {} nodes of this line", group.size);
   } else {
@@ -209,8 +209,9 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
       std::count_if(nodes.groups.begin(), nodes.groups.end(), [](const Group& group) { return group.checks_data; }));
   if (nodes.watched && nodes.able.size() == 1) {
     failure.kind = Kind::graph_node;
-    failure.because.add(fmt::format("node {} of its graph had begun, as all before it had finished, and did not end",
-                                    nodes.able.front() + 1));
+    failure.because.add(
+        fmt::format("node {} of its graph had begun, since all nodes before it had finished, and did not end",
+                    nodes.able.front() + 1));
   } else if (nodes.able.size() == 1) {
     failure.kind = Kind::graph_node;
     failure.because.add("only one node of that graph can raise this error");
@@ -225,14 +226,14 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
   } else if (nodes.watched) {
     failure.because.add(fmt::format("{} nodes of its graph may have been running", nodes.able.size()));
   } else {
-    failure.because.add(fmt::format("which of that graph's {} nodes it was is not known", nodes.able.size()));
+    failure.because.add(fmt::format("it is not known which of that graph's {} nodes it was", nodes.able.size()));
   }
   if (launch.operation->graph_flags & wire::operation::kGraphAltered) {
-    failure.because.add("nodes were given other parameters since: kernels are those of the capture");
+    failure.because.add("nodes have received other parameters since, so the kernels named are those of the capture");
   }
   if (launch.operation->graph_flags & wire::operation::kGraphUntold) {
     failure.grade = std::max(failure.grade, Grade::inferred);
-    failure.because.add("nodes were given other parameters by calls that are not all recorded");
+    failure.because.add("nodes received other parameters from calls that were not all recorded");
   }
 }
 

@@ -116,7 +116,7 @@ void blame_earlier_pointer(Failure& failure) {
     if (first->stream != launch.stream) return blame(failure, stale);
     const bool other = failure.kind == Kind::graph_node && failure.candidates.front().node_index != stale.node + 1;
     if (other) continue;
-    failure.because.add(sentence(record, stale, launch, *freed) + ", as at an earlier launch, which did finish");
+    failure.because.add(sentence(record, stale, launch, *freed) + ", as at an earlier launch that did finish");
     return;
   }
 }
@@ -139,7 +139,7 @@ std::optional<Failure> stale_replay(const session::Process& process) {
     failure.candidates = {candidate_of(record, *launch, stale)};
     failure.stale = &stale;
     failure.because = sentence(record, stale, *launch, *freed);
-    failure.because.add("no call has failed, and whether the node uses it was not seen");
+    failure.because.add("no call has failed, and it is not known whether the node uses it");
     return failure;
   }
   return std::nullopt;

@@ -48,7 +48,7 @@ std::string because_one(const UnfinishedStream& stream) {
           : fmt::format("the first {} of {} {} finished",
                         stream.completed == 1 ? "operation" : fmt::format("{} operations", stream.completed), name,
                         stream.completed == 1 ? "has" : "have");
-  return fmt::format("{}, operation {} has not, and it is the only one that the stream can be at", finished,
+  return fmt::format("{}, operation {} has not, and it is the only one in which the stream can be", finished,
                      stream.candidates.front()->ordinal);
 }
 
@@ -72,7 +72,7 @@ std::string because(const StreamWait* wait) {
     case StreamWait::For::stream:
       return "it waits for another stream";
     case StreamWait::For::value:
-      return wait->write == nullptr ? "it waits for a value, and no stream has a write of it queued"
+      return wait->write == nullptr ? "it waits for a value, and no stream has queued a write of it"
                                     : "it waits for a value whose write is queued but not done";
     case StreamWait::For::semaphore:
       return "it waits for an external semaphore";

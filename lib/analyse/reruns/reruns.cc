@@ -100,7 +100,7 @@ void add_notes(const std::vector<Process>& processes, const session::Pass& pass,
   if (pass.failed_after && std::none_of(processes.begin(), processes.end(), is_frozen)) {
     notes.push_back(
         {NoteCode::rerun_lost, fmt::format("rerun {} failed, but its recording is lost or was never stored: what it "
-                                           "proved when it was made is not shown here",
+                                           "proved at the time is not shown here",
                                            number)});
   }
   for (const Process& process : processes) {
@@ -379,7 +379,7 @@ void note_disturbed(const std::vector<Rerun>& reruns, std::vector<Note>& notes) 
                                  : fmt::format("ended {} before it reached the failing call", how_it_ended(one));
     notes.push_back(
         {NoteCode::values_disturb,
-         fmt::format("rerun {}: with values taken the program {}; rerun {} took none", i + 1, what, i + 2)});
+         fmt::format("rerun {}: while cudadiag took values, the program {}; rerun {} took none", i + 1, what, i + 2)});
   }
 }
 
@@ -399,7 +399,7 @@ void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Fai
                               [&](const Rerun& some) { return fell_short(some) && !some.disturbed; });
     if (rerun == reruns.end()) rerun = std::find_if(reruns.begin(), reruns.end(), fell_short);
     failure.because.add(fmt::format("a rerun{} ended {} before it reached this call",
-                                    rerun->disturbed ? ", in which values were taken," : "", how_it_ended(*rerun)));
+                                    rerun->disturbed ? ", in which cudadiag took values," : "", how_it_ended(*rerun)));
   }
   if (passed == 0) return;
   if (again > 0) {

@@ -8,15 +8,15 @@ namespace cudadiag::session {
 
 std::string sentence(const ReplayTally& tally) {
   const auto of = [&](unsigned count) { return std::to_string(count) + " of " + std::to_string(tally.made()); };
-  if (tally.runs == 0) return "not made alone yet";
-  if (tally.made() == 0) return "the launch could not be made alone";
+  if (tally.runs == 0) return "not repeated alone yet";
+  if (tally.made() == 0) return "the launch could not be repeated alone";
   if (tally.as_it_did > 0) {
     const unsigned others = tally.failed() - tally.as_it_did;
     return "reproduces alone: " + of(tally.as_it_did) +
-           (others > 0 ? ", " + std::to_string(others) + " failed otherwise" : "");
+           (others > 0 ? ", " + std::to_string(others) + " failed differently" : "");
   }
-  if (tally.failed() > 0) return "fails alone, but otherwise: " + of(tally.failed());
-  return "does not fail alone: it depends on what runs beside it (likely a race)";
+  if (tally.failed() > 0) return "fails alone, but differently: " + of(tally.failed());
+  return "does not fail alone: it depends on what runs at the same time (likely a race)";
 }
 
 std::filesystem::path saved_launch_folder(const std::filesystem::path& pass_folder, std::uint32_t pid) {

@@ -19,7 +19,7 @@ struct ReplayTally {
   unsigned failed() const { return as_it_did + otherwise + hung + crashed; }
 };
 
-// "reproduces alone: 20 of 20"; "does not fail alone: it depends on what runs beside it (likely a race)"
+// "reproduces alone: 20 of 20"; "does not fail alone: it depends on what runs at the same time (likely a race)"
 std::string sentence(const ReplayTally& tally);
 
 // The folder of the launch that process `pid` saved.

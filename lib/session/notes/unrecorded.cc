@@ -55,10 +55,10 @@ base::Error nothing_recorded_of(const Unrecorded& unrecorded) {
   const std::string reason = std::strerror(unrecorded.error);
   switch (unrecorded.what) {
     case What::address_space:
-      return {what + "the limit on its address space leaves too little for it beside the recording of 64 MB",
+      return {what + "the limit on its address space leaves too little room for the 64 MB recording",
               "raise the limit (ulimit -v)"};
     case What::data:
-      return {what + "the limit on its memory leaves too little for it beside the recorder's own",
+      return {what + "the limit on its memory leaves too little room for the recorder's own memory",
               "raise the limit (ulimit -d)"};
     case What::memory:
       return {what + "memory for the recording could not be mapped (" + reason + ")",
@@ -74,14 +74,15 @@ base::Error nothing_recorded_of(const Unrecorded& unrecorded) {
       }
       return {what + "no file could be made for the recording (" + reason + ")", kAnotherFolder};
     default:
-      return {what + "the recorder could not be set up in it (" + reason + ")", "run it again"};
+      return {what + "the recorder could not start in it (" + reason + ")", "run it again"};
   }
 }
 
 std::string why_unused(const std::filesystem::path& session) {
   const auto obstacle = obstacle_to_recording(session);
-  return obstacle ? "nothing was recorded with what cudadiag env printed, and nothing can be: " + *obstacle
-                  : kNothingYet;
+  return obstacle
+             ? "nothing was recorded with the environment that cudadiag env printed, and nothing can be: " + *obstacle
+             : kNothingYet;
 }
 
 std::optional<std::filesystem::path> newest_unwritable(const std::vector<Root>& roots) {

@@ -388,8 +388,8 @@ def full_disk_is_no_success(machine):
 
 def list_tells_a_run_that_goes_on_from_one_that_was_killed(machine):
     expect_success(machine.cudadiag("env"))
-    expect_in("(unknown command: nothing was recorded yet with what cudadiag env printed: ", machine.cudadiag("list").stdout,
-              "list")
+    expect_in("(unknown command: nothing was recorded yet with the environment that cudadiag env printed: ",
+              machine.cudadiag("list").stdout, "list")
     run = machine.start(*machine.command("run", "--", "sh", "-c", "echo ready; read line"))
     expect(run.stdout.readline(), "ready\n", "first line")
     expect_in("  running       -     sh -c 'echo ready; read line'\n", machine.cudadiag("list").stdout, "list")
@@ -404,8 +404,8 @@ def list_shows_what_was_recorded_without_the_launcher(machine):
     _, line = expect_success(machine.cudadiag("list")).stdout.splitlines()
     expect_in("  not finished  -  ", line, "end")
     expect_in("ten_launches.py", line, "command")
-    expect_in("cannot tell whether CUDA failed in this session: it was recorded without cudadiag run, or that was "
-              "killed, so it is not known how its programs ended\n", machine.cudadiag("report").stdout, "report")
+    expect_in("cannot tell whether CUDA failed in this session: it was recorded without cudadiag run, or cudadiag run "
+              "was killed, so it is not known how its programs ended\n", machine.cudadiag("report").stdout, "report")
     refused = machine.cudadiag("bisect")
     expect((refused.stdout, refused.returncode), ("", 125), "bisect")
     expect_in("how its program was started is not known", refused.stderr, "why not")

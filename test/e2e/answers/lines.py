@@ -24,7 +24,7 @@ def executable_that_changed_since_is_said_to_have(machine):
     shutil.copy(machine.build / "targets/third_of_ten", copy)
     machine.plan(targets.plan("third_of_ten"))
     machine.run(copy)
-    for change, why in ((lambda: shutil.copy("/bin/true", copy), "has been built anew since the run"),
+    for change, why in ((lambda: shutil.copy("/bin/true", copy), "has been rebuilt since the run"),
                         (copy.unlink, "is no longer there")):
         change()
         shown = " ".join(expect_success(machine.cudadiag("report")).stdout.split())
@@ -72,7 +72,7 @@ def line_around_a_plugin_without_lines_is_not_taken_for_its_own(machine):
     expect_told("smooth", "smooth", "libplugin.so has no line information")
     shutil.copy("/bin/true", plugin)
     gone = ": its functions and lines are not known"
-    expect_told(None, r"libplugin.so\+0x[0-9a-f]+", "libplugin.so has been built anew since the run" + gone)
+    expect_told(None, r"libplugin.so\+0x[0-9a-f]+", "libplugin.so has been rebuilt since the run" + gone)
     plugin.unlink()
     expect_told(None, r"libplugin.so\+0x[0-9a-f]+", "libplugin.so is no longer there" + gone)
 

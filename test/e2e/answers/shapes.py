@@ -123,7 +123,7 @@ def a_zipped_program(machine):
 
 def code_that_has_no_file(machine):
     result = _fails(machine, sys.executable, "-c", SOURCE.read_text(), file="<string>")
-    expect_in("(code that was made of a string or given with -c)", result.stderr, "report")
+    expect_in("(code that was made from a string or given with -c)", result.stderr, "report")
     with SOURCE.open() as source:
         _fails(machine, sys.executable, "-", stdin=source, file="<stdin>")
 

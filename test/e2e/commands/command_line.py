@@ -128,7 +128,7 @@ def wrong_command_lines_are_explained(machine):
             (["env_", "x"], "no such command env_; did you mean env?"),
             (["sh", "-c", "true"], "no such command sh; to run a program: cudadiag run -- sh …"),
             (["./file"], "no such command ./file; see cudadiag --help"),
-            (["report", "file"], "file is not a folder, as a session is; cudadiag list shows them"),
+            (["report", "file"], "file is not a folder, so it is not a session; cudadiag list shows them"),
             (["--quiet"], "no such option before a command: --quiet; see cudadiag --help"),
             ([], "which command? See cudadiag --help"),
             (["help", "foo"], "no such command foo; see cudadiag --help"),
@@ -392,8 +392,8 @@ def manifest_that_cannot_be_read_can_be_done_without(machine):
 
 def session_that_nothing_was_run_with_is_called_that(machine):
     name = shlex.split(expect_success(machine.cudadiag("env")).stdout.splitlines()[-1])[-1]
-    sentence = ("nothing was recorded yet with what cudadiag env printed: no program has initialised CUDA with it, or its "
-                "recording could not be written here")
+    sentence = ("nothing was recorded yet with the environment that cudadiag env printed: no program has initialised "
+                "CUDA with it, or its recording could not be written here")
     for given in (name, name.removesuffix(".incomplete")):
         expect(expect_success(machine.cudadiag("report", given)).stdout,
                f"cudadiag: cannot tell whether CUDA failed in this session: {sentence}\n", "report")
@@ -435,7 +435,7 @@ def folders_of_somebody_else_are_said_to_be_so(machine):
     for command in ("list", "report", "status"):
         refused = machine.cudadiag(command, "-o", sessions, **somebody)
         expect((refused.returncode, refused.stderr), (125, f"cudadiag: {sessions} cannot be read: its owner has no "
-               "permission to; chmod u+rx gives it\n"), command)
+               "read permission; chmod u+rx gives it\n"), command)
     machine.environment["CUDADIAG_DIR"] = "/etc/some/where"
     shown = machine.cudadiag("doctor", **somebody).stdout
     expect_in(" /etc/some/where cannot be made: /etc cannot be written, so ", shown, "doctor")

@@ -81,7 +81,8 @@ def launch_that_fails_by_what_runs_beside_it_does_not_fail_alone(machine):
     # The failure is planned for the third launch of a process, which a replay does not have.
     machine.plan("fault kernel=sim_store_through nth=3")
     finding, _, _ = _saved(machine, "good")
-    expect(finding["alone"]["text"], "does not fail alone: it depends on what runs beside it (likely a race)", "alone")
+    expect(finding["alone"]["text"], "does not fail alone: it depends on what runs at the same time (likely a race)",
+           "alone")
     expect((finding["alone"]["runs"], finding["alone"]["did_not_fail"]), (20, 20), "counts")
 
 

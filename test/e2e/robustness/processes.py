@@ -72,8 +72,8 @@ def rank_that_is_ended_for_another_ones_end_is_no_riddle(machine):
     pids = {process["argv"][-1]: process["pid"] for process in report["processes"]}
     expect((report["verdict"], report["findings"]), ("no_cuda_failure", []), "verdict")
     expect([note["text"] for note in report["notes"] if note["code"] == "cut-off"],
-           [f"process {pids['waits']} ended (how is not known) with 1 operation pending, after process "
-            f"{pids['raises']} had ended with status 1 while it was working"], "notes")
+           [f"process {pids['waits']} ended (it is not known how) with 1 operation pending, after process "
+            f"{pids['raises']} had ended with status 1 while this one was working"], "notes")
 
 
 def rank_that_was_ended_before_the_other_one_is_a_riddle(machine):
@@ -222,7 +222,8 @@ def function_that_is_not_there_is_told_where_nothing_came_after(machine):
     report = machine.report(*kept)
     expect(report["verdict"], "no_cuda_failure", "verdict where the program went on")
     expect([note["text"] for note in report["notes"]],
-           ["the target ended with status 4 and no watched CUDA call had failed but those whose error is expected"], "notes")
+           ["the target ended with status 4 and no watched CUDA call had failed, except those whose error is expected"],
+           "notes")
 
 
 def _finished(machine):

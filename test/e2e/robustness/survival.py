@@ -423,7 +423,7 @@ def nothing_is_claimed_where_nothing_was_recorded(machine):
             expect((report["verdict"], report["processes"]), ("inconclusive", []), "verdict")
             expect([note["code"] for note in report["notes"]], ["nothing-recorded"], "notes")
         expect_in("cannot tell whether CUDA failed in this session: no process of the program loaded the recorder: it may "
-                  "not use CUDA at all, or it cleared the environment",
+                  "not use CUDA, or it cleared CUDA_INJECTION64_PATH, ",
                   expect_success(machine.cudadiag("report", "-o", "kept")).stdout, "report")
     machine.environment["CUDADIAG_RECORDER"] = "/nowhere"
     machine.run(*program("ten_launches.py"), options=["-o", "unrecorded", "--json", out])

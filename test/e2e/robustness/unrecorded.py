@@ -9,8 +9,8 @@ from harness import expect, expect_answer, expect_in, expect_success, faulty, in
 def little_address_space(machine):
     """The record needs 64 MB, and the recorder needs more for its tables."""
     program = faulty(machine)
-    said = ("cudadiag: nothing was recorded of a process that initialised CUDA: the limit on its address space leaves too "
-            "little for it beside the recording of 64 MB; raise the limit (ulimit -v)\n")
+    said = ("cudadiag: nothing was recorded of a process that initialised CUDA: the limit on its address space leaves "
+            "too little room for the 64 MB recording; raise the limit (ulimit -v)\n")
     for megabytes in (60, 88, 120, 140, 148, 250, 1000):
         command = ["sh", "-c", f'ulimit -v {megabytes << 10}; exec "$0"', program]
         plain, recorded = machine.plain(*command), machine.run(*command)
@@ -24,7 +24,7 @@ def little_data(machine):
     """A limit on the program's memory leaves room for the program, and little or none for the recorder's tables."""
     program = faulty(machine)
     said = ("cudadiag: nothing was recorded of a process that initialised CUDA: the limit on its memory leaves too little "
-            "for it beside the recorder's own; raise the limit (ulimit -d)\n")
+            "room for the recorder's own memory; raise the limit (ulimit -d)\n")
     for megabytes in (12, 40, 60, 1000):
         command = ["sh", "-c", f'ulimit -d {megabytes << 10}; exec "$0"', program]
         plain, recorded = machine.plain(*command), machine.run(*command)
@@ -92,8 +92,8 @@ def nothing_is_claimed_of_a_session_that_cannot_be_written(machine):
     program = faulty(machine)
     exports = expect_success(machine.cudadiag("env")).stdout
     name = exports.split()[-1].strip("'")
-    why = (f"nothing was recorded with what cudadiag env printed, and nothing can be: {name}/record cannot be written: "
-           "Read-only file system")
+    why = (f"nothing was recorded with the environment that cudadiag env printed, and nothing can be: {name}/record cannot "
+           "be written: Read-only file system")
     fixed = f"mount --bind {machine.state} {machine.state} && mount -o remount,bind,ro {machine.state} || exit 77"
     shown = in_namespace(machine, ["--mount"], fixed, "sh", "-c", exports + '"$1" >&2; "$0" list; "$0" report 2>&1',
                          *machine.command(), program)

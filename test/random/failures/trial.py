@@ -63,7 +63,7 @@ class Trial:
     def lacks_some(self, finding):
         """Whether the report says so itself."""
         because = finding["evidence"]["because"]
-        if "calls that are not all recorded" in because:
+        if "calls that were not all recorded" in because:
             self.outcome["changed by unknown calls"] += 1
             return True
         if "of them are lost" in because:

@@ -162,7 +162,7 @@ TEST_CASE("an unrelated crash is named as such") {
   asked.call = "cuModuleGetFunction";
   session.processes[0].record.errors.push_back(asked);
   CHECK(note(cudadiag::analyse::analyse(session), "unrelated-end")->text ==
-        "the target ended with status 3 and no watched CUDA call had failed but those whose error is expected");
+        "the target ended with status 3 and no watched CUDA call had failed, except those whose error is expected");
   session.manifest.passes.front().cut_short = session::CutShort::first_race;
   CHECK(!note(cudadiag::analyse::analyse(session), "unrelated-end"));
 }
@@ -183,11 +183,11 @@ TEST_CASE("a crash at work leaves the verdict open, and so does an unknown end i
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::inconclusive);
   session.processes[0].end = {3, std::nullopt};
   CHECK(note(cudadiag::analyse::analyse(session), "killed-at-work")
-            ->text.starts_with("process 4711 ended without exit(), its status 3, with 2 operations pending"));
+            ->text.starts_with("process 4711 ended with status 3 but without exit(), with 2 operations pending"));
   session.processes[0].end.reset();
   session.manifest.passes.emplace_back().end = {124, std::nullopt};
   CHECK(note(cudadiag::analyse::analyse(session), "killed-at-work")
-            ->text.starts_with("process 4711 ended (how is not known) with 2 operations pending"));
+            ->text.starts_with("process 4711 ended (it is not known how) with 2 operations pending"));
   session.manifest.passes[0].end = {0, std::nullopt};
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
 }
@@ -213,9 +213,9 @@ TEST_CASE("a process ended at work because another one had ended badly does not 
   };
   CHECK(text() ==
         "process 4711 was ended by signal 15 with 2 operations pending, after process 4712 had ended with status 1 "
-        "while it was working");
+        "while this one was working");
   session.processes[0].end.reset();
-  CHECK(text().starts_with("process 4711 ended (how is not known) with 2 operations"));
+  CHECK(text().starts_with("process 4711 ended (it is not known how) with 2 operations"));
   session.processes[0].end = {std::nullopt, SIGSEGV};  // its own fault
   CHECK(text().empty());
   session.processes[0].end.reset();

@@ -224,10 +224,10 @@ TEST_CASE("if the main thread continued after another thread's failing call, tha
   };
   REQUIRE(findings().failures.size() == 1);
   CHECK(findings().failures[0].grade == Grade::suspected);
-  CHECK(findings().failures[0].because.text().ends_with("; its main thread had continued in between"));
+  CHECK(findings().failures[0].because.text().ends_with("; the main thread continued in between"));
   const auto crashed = failed_calls(calls.process, ending({std::nullopt, 6}));
   CHECK(crashed.failures.at(0).grade == Grade::inferred);
-  CHECK(crashed.failures.at(0).because.text().ends_with("; other threads had continued in between"));
+  CHECK(crashed.failures.at(0).because.text().ends_with("; other threads continued in between"));
   SUBCASE("a call of the main thread failed since") {
     session::FailedCall& other = calls.fail("cuMemcpyHtoD_v2", 1, wire::error::kLookedAt);
     other.tid = 7;
@@ -256,7 +256,7 @@ TEST_CASE("work of another thread after the failed call may be the reason that t
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);  // its own
   later.thread = 1;
   CHECK(calls.after(1).failures.at(0).grade == Grade::inferred);
-  CHECK(calls.after(1).failures.at(0).because.text().ends_with("afterwards; other threads had continued in between"));
+  CHECK(calls.after(1).failures.at(0).because.text().ends_with("afterwards; other threads continued in between"));
   record.pid = 1;
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
   record.pid = 7;
@@ -269,7 +269,7 @@ TEST_CASE("an error that a thread had asked for before and survived may not be w
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt | wire::error::kAskedBefore, "cudaMalloc");
   const Failure failure = calls.after(1).failures.at(0);
   CHECK(failure.grade == Grade::inferred);
-  CHECK(failure.because.text().ends_with("; its thread had asked for it before, and had continued"));
+  CHECK(failure.because.text().ends_with("; its thread had asked for the error before, and continued"));
 }
 
 TEST_CASE("a Python program that ends with its own status may have handled the error") {
@@ -295,7 +295,7 @@ TEST_CASE("a thread that got memory afterwards may have handled an earlier refus
   memory.made = 5;
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
   memory.made = 15;
-  CHECK(calls.after(1).failures.at(0).because.text().ends_with("; it got memory in between"));
+  CHECK(calls.after(1).failures.at(0).because.text().ends_with("; a later allocation of its thread succeeded"));
   CHECK(calls.after(1).failures.at(0).grade == Grade::suspected);
   CHECK(failed_calls(calls.process, ending({std::nullopt, 11})).failures.at(0).grade == Grade::suspected);
   memory.thread = 1;
@@ -360,8 +360,8 @@ TEST_CASE("if only the command's end is known, nothing ties it to the call") {
   const Failure failure = failed_calls(calls.process, end).failures.at(0);
   CHECK(failure.grade == Grade::suspected);
   CHECK(failure.because ==
-        "the call itself returned it, and the command ended with status 1 afterwards; how this process ended is not "
-        "known");
+        "the call itself returned it, and the command ended with status 1 afterwards; it is not known how this process "
+        "ended");
   CHECK(failed_calls(calls.process, Ending{}).failures.empty());
 }
 

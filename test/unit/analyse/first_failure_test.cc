@@ -50,14 +50,14 @@ TEST_CASE("an operation whose place is lost is not an answer, and a damaged reco
   const auto failure = first_failure(picture.process);
   CHECK(failure->grade == Grade::suspected);
   CHECK(failure->damaged);
-  CHECK(failure->because.text().ends_with("; the recording is damaged: where it was issued is not in it"));
+  CHECK(failure->because.text().ends_with("; the recording is damaged and lacks the place where it was issued"));
   record.native_stacks = {{{{0, 0x40}}, false}};
   record.sites[site - 1].native = 1;
   CHECK(first_failure(picture.process)->grade == Grade::bracketed);
   record.damaged = 0;
   record.dropped_sites = 1;
   record.operations.back().site = 0;
-  CHECK(first_failure(picture.process)->because.text().ends_with("; where it was issued was not recorded"));
+  CHECK(first_failure(picture.process)->because.text().ends_with("; its call site was not recorded"));
   CHECK(!first_failure(picture.process)->damaged);
   record.damaged = 7;
   record.operations.clear();
@@ -125,7 +125,7 @@ TEST_CASE("a call that returned the error is the answer if everything before it 
   const auto failure = first_failure(picture.process);
   CHECK(candidates(*failure) == Names{"0:2"});
   CHECK(failure->grade == Grade::bracketed);
-  CHECK(failure->because == "the call itself returned the error, and all that was issued before it had finished");
+  CHECK(failure->because == "the call itself returned the error, and everything issued before it had finished");
 }
 
 TEST_CASE("a call that had not returned comes last") {
@@ -204,7 +204,7 @@ TEST_CASE("lost records are reported, and leave the rest inferred") {
   CHECK(failure->grade == Grade::inferred);
   CHECK(failure->because ==
         "no operation of stream 0x100 is known to have finished; of the recorded ones only operation 1 can have been "
-        "running, but the records of others that may have been running are lost");
+        "running, but the records of other operations that may have been running are lost");
 
   picture.process.record.operations.clear();
   failure = first_failure(picture.process);
@@ -311,7 +311,7 @@ TEST_CASE("an operation that was waited for alone is proven, whatever was issued
   REQUIRE(failure);
   CHECK(candidates(*failure) == Names{"1:1"});
   CHECK(failure->grade == Grade::proven);
-  CHECK(failure->because == "it was waited for while nothing else was running, and the error appeared");
+  CHECK(failure->because == "cudadiag waited for it while nothing else was running, and the error appeared");
 
   // Earlier operations may not have finished.
   const auto again = [&] { return *first_failure(picture.process); };

@@ -63,10 +63,9 @@ TEST_CASE("a graph that points to memory freed before its launch is suspected if
   REQUIRE(failure->candidates.size() == 1);
   CHECK(failure->candidates[0].operation == &replays.picture.process.record.operations[1]);
   CHECK(failure->candidates[0].node_index == 2);
-  CHECK(
-      failure->because ==
-      "node 2 of its graph points to memory that was freed 5.0 ms before this launch; no call has failed, and whether "
-      "the node uses it was not seen");
+  CHECK(failure->because ==
+        "node 2 of its graph points to memory that was freed 5.0 ms before this launch; no call has failed, and it is "
+        "not known whether the node uses it");
 }
 
 TEST_CASE("memory that has been handed out again is reported as such") {
@@ -138,7 +137,7 @@ TEST_CASE("a pointer with which an earlier launch did finish is reported, and no
   CHECK(failure.kind == Kind::async_error);
   CHECK(failure.because ==
         "markers; node 2 of its graph points to memory that was freed 15.0 ms before this launch, as at an earlier "
-        "launch, which did finish");
+        "launch that did finish");
 }
 
 TEST_CASE("a node's pointers are unknown once it received other parameters") {

@@ -91,7 +91,7 @@ TEST_CASE("the text names the instruction before a trap, and the depth of recurs
 }
 
 TEST_CASE("a dump without a failure") {
-  CHECK(joined(describe({})) == "No exception: this dump was asked for, not caused by a failure\n");
+  CHECK(joined(describe({})) == "No exception: this dump was requested, not caused by a failure\n");
   Testimony damaged;
   damaged.damaged = 2;
   CHECK(joined(describe(damaged)) ==

@@ -112,7 +112,7 @@ TEST_CASE("a requested dump says what was running") {
   const Testimony testimony = asked_for();
   const auto lines = describe(testimony, "");
   REQUIRE(lines.size() >= 4);
-  CHECK(lines[0] == "No exception: this dump was asked for, not caused by a failure");
+  CHECK(lines[0] == "No exception: this dump was requested, not caused by a failure");
   CHECK(lines[1] == "Kernel  kernel(int*)  grid 2,1,1  block 2,1,1  grid id 7  launched by host thread 4711");
   CHECK(lines[2] == "Running 2 threads of 1 block");
   CHECK(lines[3].starts_with("Stopped "));
@@ -157,6 +157,6 @@ TEST_CASE("a dump without running kernels says so") {
   Testimony testimony;
   testimony.devices = {"0: GPU"};
   CHECK(describe(testimony, "") ==
-        std::vector<std::string>{"No exception: this dump was asked for, not caused by a failure",
+        std::vector<std::string>{"No exception: this dump was requested, not caused by a failure",
                                  "Kernel  none was running", "Device  0: GPU"});
 }

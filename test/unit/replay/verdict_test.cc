@@ -56,11 +56,12 @@ TEST_CASE("replays are counted and summarised") {
   CHECK(counted.runs == 4);
   CHECK(counted.made() == 3);
   CHECK(counted.failed() == 2);
-  CHECK(session::sentence(counted) == "reproduces alone: 1 of 3, 1 failed otherwise");
+  CHECK(session::sentence(counted) == "reproduces alone: 1 of 3, 1 failed differently");
   CHECK(session::sentence(tally(20, 0, 0)) == "reproduces alone: 20 of 20");
-  CHECK(session::sentence(tally(0, 2, 1)) == "fails alone, but otherwise: 2 of 3");
-  CHECK(session::sentence(tally(0, 0, 5)) == "does not fail alone: it depends on what runs beside it (likely a race)");
-  CHECK(session::sentence({}) == "not made alone yet");
+  CHECK(session::sentence(tally(0, 2, 1)) == "fails alone, but differently: 2 of 3");
+  CHECK(session::sentence(tally(0, 0, 5)) ==
+        "does not fail alone: it depends on what runs at the same time (likely a race)");
+  CHECK(session::sentence({}) == "not repeated alone yet");
 }
 
 TEST_CASE("a tally is read back, and invalid text is not") {

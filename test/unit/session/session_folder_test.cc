@@ -193,7 +193,7 @@ TEST_CASE("a folder of bare areas and an incomplete session are read with a note
   CHECK(session.processes.size() == 1);
   REQUIRE(session.manifest.notes.size() == 3);
   CHECK(session.manifest.notes[0] ==
-        "it was recorded without cudadiag run, or that was killed, so it is not known how its programs ended");
+        "it was recorded without cudadiag run, or cudadiag run was killed, so it is not known how its programs ended");
   CHECK(session.manifest.notes[1] == "the session is incomplete: its run has not ended, or was killed");
   CHECK(session.manifest.notes[2].ends_with("5.area was left out: it is too short to be a recording"));
 }

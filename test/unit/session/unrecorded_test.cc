@@ -42,10 +42,9 @@ TEST_CASE("the message says who was not recorded, why, and what to do") {
       "nothing was recorded of 2 processes that initialised CUDA; one of them: no file could be made for the recording "
       "(Permission denied)");
   // A newer recorder may write an unknown reason.
-  CHECK(
-      session::nothing_recorded_of({1, static_cast<What>(9), EPERM}).what ==
-      "nothing was recorded of a process that initialised CUDA: the recorder could not be set up in it (Operation not "
-      "permitted)");
+  CHECK(session::nothing_recorded_of({1, static_cast<What>(9), EPERM}).what ==
+        "nothing was recorded of a process that initialised CUDA: the recorder could not start in it (Operation not "
+        "permitted)");
 }
 
 TEST_CASE("a session that contains only the mark of an unrecorded process is a session, and says so first") {

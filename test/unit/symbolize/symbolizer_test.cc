@@ -71,7 +71,7 @@ TEST_CASE("a rebuilt library gives no lines and one note") {
   CHECK(line.location.language == symbolize::Language::python);
   CHECK(line.location.line == 41);
   REQUIRE(symbolizer.notes().size() == 1);
-  CHECK(symbolizer.notes()[0].find("built anew") != std::string::npos);
+  CHECK(symbolizer.notes()[0].find("rebuilt") != std::string::npos);
 }
 
 // Linkers omit the build-id unless they are told to write one.
