@@ -65,6 +65,10 @@ base::Result<base::FileDescriptor> open_root(const Root& root) {
     return failed("use the session folder", root.folder, errno);
   }
   if (shared && status.st_uid != ::geteuid()) return foreign;
+  // Root may run with the home folder of another user, whose link could lead anywhere.
+  struct stat link {};
+  const bool is_link = ::lstat(root.folder.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
+  if (is_link && !root.asked_for && link.st_uid != ::geteuid() && link.st_uid != 0) return foreign;
   return folder;
 }
 
