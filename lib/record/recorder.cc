@@ -82,7 +82,7 @@ void Recorder::start_parts() {
 void Recorder::start_rerun() {
   if (options_.window.empty()) return;
   if (!window_.read(options_.window)) {
-    interner_.note("window-not-read", "what to wait for could not be read: nothing was waited for");
+    interner_.note("window-not-read", "CUDADIAG_WINDOW could not be read: the rerun waited for no operation");
   } else if (!window_.empty()) {
     operations_.exclusive_wait().start(window_.patience());
   }
@@ -91,15 +91,17 @@ void Recorder::start_rerun() {
 void Recorder::start_saving() {
   if (options_.record.save_limit == 0) return;
   if (!calls_.watch().by_hooks()) {
-    return interner_.note("launch-not-saved", "a launch can be saved only where calls are watched by hooks");
+    return interner_.note("launch-not-saved", "launches can be saved only if calls are watched by hooks");
   }
   const LaunchSaver::Rooms rooms = {area_, interner_, driver_, memory_.allocations(), layouts_};
   LaunchSaver* saver = LaunchSaver::make(rooms, options_.folder, std::uint64_t{options_.record.save_limit} << 20);
-  if (saver == nullptr) return interner_.note("launch-not-saved", "its memory or its folder could not be made");
+  if (saver == nullptr)
+    return interner_.note("launch-not-saved", "launches were not saved: there was no memory, or no folder");
   NodeSaver* nodes = nullptr;
   if (!window_.nodes().empty()) {
     nodes = NodeSaver::make({driver_, saver->api(), interner_, layouts_, window_.nodes()}, *saver);
-    if (nodes == nullptr) return interner_.note("launch-not-saved", "there was no memory to follow graphs in");
+    if (nodes == nullptr)
+      return interner_.note("launch-not-saved", "launches were not saved: there was no memory to follow graphs");
     graphs_.save_by(nodes->graphs());
   }
   operations_.save_by(*saver, nodes);

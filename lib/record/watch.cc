@@ -33,8 +33,8 @@ bool Watch::start_hooks(CUpti_CallbackFunc callback, const DriverApi& driver, In
   char text[128];
   if (made.outcome != Redirection::Outcome::done) {
     interner.note("hooks-refused", made.outcome == Redirection::Outcome::no_driver
-                                       ? "the driver's library could not be found by name"
-                                       : "the driver's table of symbols cannot be written");
+                                       ? "libcuda.so.1 could not be found by name"
+                                       : "the driver's symbol table cannot be written");
     return false;
   }
   interner.property("watched_by", "hooks");

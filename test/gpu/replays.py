@@ -22,7 +22,7 @@ from cases import CASES
 from compare import ASYNCHRONOUS
 
 # Failing nodes that cannot be saved.
-NOT_SAVED = {"graph_conditional": "the node lies in a conditional node, which cannot be switched off",
+NOT_SAVED = {"graph_conditional": "the node is in a conditional node, which cannot be switched off",
              "graph_branches": "two of its nodes ran at the same time, and either can have failed"}
 FIRST = re.compile(r"Invalid \S+ (\S+) of size (\d+)")
 SPACE = re.compile(r"(\d+) bytes (after|before) the nearest allocation at \S+ of size (\d+)")

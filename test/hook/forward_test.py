@@ -132,7 +132,7 @@ class Forward(unittest.TestCase):
         for _ in range(3):
             gathers(self.x).backward()
         self.assertFalse(torch.is_anomaly_enabled())
-        self.assertIn("was over", hook.notes[0])
+        self.assertIn("was reached", hook.notes[0])
 
     def test_anomaly_mode_of_the_programs_own_stays(self):
         torch.set_anomaly_enabled(True)

@@ -117,7 +117,7 @@ class Inputs(unittest.TestCase):
 
     def test_shared_memory_is_said(self):
         self.save(overlaps, torch.randn(8))
-        self.assertEqual(self.call()["missing"], ["tensors 0 and 1 share memory: they are apart in the replay"])
+        self.assertEqual(self.call()["missing"], ["tensors 0 and 1 share memory, but not in the replay"])
 
     def test_what_cannot_be_saved_is_said(self):
         self.save(draws, torch.rand(4))

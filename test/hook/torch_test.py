@@ -310,7 +310,7 @@ class Values(unittest.TestCase):
             embedding(torch.randn(10, 3), long(1))
         hook.end()
         self.assertEqual(len(hook.of_kind("line")), 1)
-        self.assertIn("was over", hook.notes[0])
+        self.assertIn("was reached", hook.notes[0])
         self.assertEqual(torch._C._len_torch_dispatch_stack(), 0)
 
 

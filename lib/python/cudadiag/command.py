@@ -23,7 +23,7 @@ def find_command():
             return path
     path = shutil.which("cudadiag")
     if path is None:
-        raise NoCommand("the command cudadiag is not on PATH; install it: pip install cudadiag")
+        raise NoCommand("cudadiag is not on PATH. Install it: pip install cudadiag")
     return path
 
 
@@ -75,7 +75,7 @@ def headline(finding):
     """CUDA_ERROR_ILLEGAL_ADDRESS (700) in train.py:41, forward [proven]"""
     location = finding["location"] or {}
     error = finding["error"] or {}
-    place = location.get("file") or "a line that is not known"
+    place = location.get("file") or "an unknown line"
     if location.get("line"):
         place = f"{place}:{location['line']}"
     if location.get("function"):

@@ -30,7 +30,7 @@ class Template:
         self._socket.sendall(_ASK)
         message, descriptors, _, _ = socket.recv_fds(self._socket, 1, 1)
         if not message or not descriptors:
-            raise OSError("the process that starts fresh ones has ended")
+            raise OSError("the process that starts fresh test processes has ended")
         return Channel(socket.socket(fileno=descriptors[0]))
 
     def close(self):

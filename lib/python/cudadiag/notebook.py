@@ -41,8 +41,8 @@ class Recording:
 
 def load(shell):
     if context.is_initialized():
-        raise RuntimeError("CUDA is initialised already: restart the kernel, and run %load_ext cudadiag first")
+        raise RuntimeError("CUDA is already initialised. Restart the kernel, and run %load_ext cudadiag first")
     recording = Recording(shell)
     shell.events.register("post_run_cell", recording.after_cell)
     shell.register_magic_function(recording.magic, "line_cell", "cudadiag")
-    print("cudadiag records this kernel; a lost CUDA context is reported under the cell that notices it")
+    print("cudadiag records this kernel, and reports a lost CUDA context under the cell that notices it")

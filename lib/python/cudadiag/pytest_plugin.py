@@ -18,8 +18,8 @@ PROPERTY = "cudadiag"
 def pytest_addoption(parser):
     parser.getgroup("cudadiag", "CUDA failures").addoption(
         "--cudadiag", nargs="?", const="fresh", choices=("fresh", "skip"), default=None,
-        help="name test and source line of each lost CUDA context; the tests that follow run in a fresh process (the "
-             "default), or are skipped")
+        help="name the test and source line of each lost CUDA context; run later tests in a fresh process (the "
+             "default), or skip them")
 
 
 def pytest_configure(config):
@@ -29,8 +29,8 @@ def pytest_configure(config):
     is_worker = hasattr(config, "workerinput")
     if not is_worker:
         if context.is_initialized():
-            raise pytest.UsageError("--cudadiag: CUDA is initialised before the tests begin, by a plugin or conftest.py; "
-                                    "the recorder can only be loaded before that")
+            raise pytest.UsageError("--cudadiag: a plugin or conftest.py has initialised CUDA before the tests; the "
+                                    "recorder can only be loaded before that")
         try:
             variables, session = command.prepare()
         except command.NoCommand as error:
@@ -78,7 +78,7 @@ class Plugin:
             report.longrepr = text
 
     def _answer(self, code):
-        unknown = f"CUDA error {code} has ended the context; its line is not known"
+        unknown = f"CUDA error {code} has ended the context; its line is unknown"
         try:
             findings = command.report(self.session)["findings"]
         except (command.NoCommand, ValueError) as error:
@@ -182,5 +182,5 @@ class Plugin:
 
 
 def _died(item):
-    text = "the process that ran this test ended in it; the tests that follow run in another one"
+    text = "the process ended while it ran this test; later tests run in another process"
     return pytest.TestReport(item.nodeid, item.location, {}, "failed", text, "call")

@@ -29,7 +29,7 @@ def give_up(why):
         state.on = False
         for end in state.ends:
             end()
-        recorder.note("values were taken up to here: " + why)
+        recorder.note("the Python hook stopped here: " + why)
 
 
 def is_from_handler(error):
@@ -50,7 +50,7 @@ def swallow(error):
     """Called with a caught error. Errors of the hook do not reach the target; those of its own signal handlers do."""
     if is_from_handler(error):
         if state.tool is None:
-            give_up("a signal's handler raised an exception there")  # which ends tracing
+            give_up("a signal handler raised an exception")  # which ends tracing
         raise error
     # A failed copy means that an earlier operation has failed: nothing more can be learnt in this process.
     give_up("%s: %s" % (type(error).__name__, str(error).partition("\n")[0][:MOST_TEXT]))
@@ -69,7 +69,7 @@ def guarded(function, *arguments):
     finally:
         state.spent += clock() - started
         if state.spent > state.seconds:
-            give_up("the time for it, %.0f s, was over" % state.seconds)
+            give_up("its time limit of %.0f s was reached" % state.seconds)
 
 
 def tell(message):

@@ -61,5 +61,5 @@ _folder = os.path.dirname(os.path.abspath(__file__))
 try:
     start(_folder)
 except Exception as _error:  # the program must run as it would without the hook
-    sys.stderr.write("cudadiag: nothing is checked in this process: %s\n" % _error)
+    sys.stderr.write("cudadiag: this process is not checked: %s\n" % _error)
 import_the_programs_own(_folder)

@@ -121,8 +121,8 @@ AddedMarkers GraphMarkers::add(CUgraph graph, bool for_device, GraphWords words)
   }
   if (!can_be_marked) {
     note_once(kLeftOut,
-              "a graph allocates, branches, is launched from the device or overlaps its kernels: its nodes "
-              "were not watched");
+              "a graph's nodes were not watched: it allocates, branches, is launched from the device or overlaps its "
+              "kernels");
     return {};
   }
   // An update that does not fit fails with or without markers on the nodes.
@@ -131,7 +131,7 @@ AddedMarkers GraphMarkers::add(CUgraph graph, bool for_device, GraphWords words)
   const CUdeviceptr device = words.count == 0 ? 0 : device_words();
   if (device == 0) {
     if (description.size() > 0)
-      note_once(kLeftOut, "some graphs did not fit: which of their nodes finish is not watched");
+      note_once(kLeftOut, "some graphs are too large: which of their nodes finish is not watched");
     return {};
   }
   Adding adding(*driver_, device);
@@ -143,7 +143,7 @@ AddedMarkers GraphMarkers::add(CUgraph graph, bool for_device, GraphWords words)
   AddedMarkers result = adding.result(words);
   if (added) return result;
   remove(result, true);
-  note_once(kLeftOut, "the driver refused to watch which nodes of a graph finish");
+  note_once(kLeftOut, "the driver refused the markers that show which nodes of a graph finish");
   return {};
 }
 
@@ -153,7 +153,7 @@ void GraphMarkers::remove(AddedMarkers& added, bool call_worked) {
   while (added.count > 0) driver_->graph_destroy_node(added.nodes[--added.count]);
   munmap(added.nodes, kListBytes);
   added.nodes = nullptr;
-  if (!call_worked) note_once("graph-refused", "a graph could not be made while its nodes were being watched");
+  if (!call_worked) note_once("graph-refused", "a graph could not be made or updated while its nodes had markers");
 }
 
 void GraphMarkers::clear(GraphWords words) {

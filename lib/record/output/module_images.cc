@@ -31,9 +31,7 @@ void ModuleImages::save(std::span<const std::byte> image) {
   // A write past a file size limit would end the target with SIGXFSZ.
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < image.size()) {
-    return give_up(
-        "device code larger than the limit of files was not kept: whether its kernels read or write is not "
-        "known");
+    return give_up("device code over the file size limit was not kept: whether its kernels read or write is unknown");
   }
   const std::uint64_t hash = wire::hash_bytes(reinterpret_cast<const char*>(image.data()), image.size());
   char path[PATH_MAX];
@@ -42,11 +40,11 @@ void ModuleImages::save(std::span<const std::byte> image) {
   if (access(path, F_OK) == 0) return;
   if (bytes_.fetch_add(image.size()) + image.size() > kMostBytes) {
     bytes_.fetch_sub(image.size());
-    return give_up("device code beyond 1 GiB was not kept: whether its kernels read or write is not known");
+    return give_up("device code over 1 GiB was not kept: whether its kernels read or write is unknown");
   }
   if (keep(image, hash, path)) return;
   bytes_.fetch_sub(image.size());
-  give_up("device code could not be kept: whether its kernels read or write is not known");
+  give_up("device code could not be kept: whether its kernels read or write is unknown");
 }
 
 bool ModuleImages::keep(std::span<const std::byte> image, std::uint64_t hash, const char* path) const {

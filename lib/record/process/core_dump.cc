@@ -16,11 +16,11 @@ void arm_core_dump(const DriverApi& driver, Interner& interner, const char* fold
   const int written =
       snprintf(file, sizeof file, "%s/%d%s", folder == nullptr ? "" : folder, getpid(), wire::core_dump::kSuffix);
   if (folder == nullptr || written < 0 || static_cast<std::size_t>(written) >= sizeof file) {
-    interner.note("core-dump-off", "a GPU core dump has no folder to go to");
+    interner.note("core-dump-off", "there is no folder for a GPU core dump");
     return;
   }
   if (driver.coredump_set_attribute_global == nullptr) {
-    interner.note("core-dump-off", "the driver cannot be asked for GPU core dumps (CUDA 12.1 and later can)");
+    interner.note("core-dump-off", "the driver does not support requests for GPU core dumps (CUDA 12.1 and later do)");
     return;
   }
   // With the constant banks, the driver began a dump in tests and never finished it.

@@ -68,13 +68,14 @@ void PythonHook::ask(Interner& interner, const Window& window, const Failures& f
   // A process without Python gets no note.
   if (!python_.load()) return;
   if (python_.is_initialized() == 0) {
-    interner.note("python-hook-off", "no values were taken: CUDA was initialised before Python");
+    interner.note("python-hook-off", "the Python hook read no values: CUDA was initialised before Python");
     return;
   }
   g_hook = this;
   if (window.from_the_start()) come_near();
   asked_ = python_.add_pending_call(run_pending, nullptr) == 0;
-  if (!asked_) interner.note("python-hook-off", "no values were taken: the interpreter takes no pending calls");
+  if (!asked_)
+    interner.note("python-hook-off", "the Python hook read no values: the interpreter accepts no pending calls");
 }
 
 // Runs with the GIL, on the main thread, between two instructions of the target.
@@ -173,7 +174,7 @@ bool PythonHook::note_error() {
   const auto add = [&](std::string_view part) {
     for (std::size_t i = 0; i < part.size() && used < sizeof text; ++i) text[used++] = part[i];
   };
-  add("the hook did not run");
+  add("the Python hook did not run");
   if (type != nullptr && (!is_exception || comes_from_target(traceback))) {
     add(": the program was interrupted there");
     interner_->note("python-hook", {text, used});

@@ -22,7 +22,7 @@ using namespace wire::python;
 
 namespace {
 
-constexpr char kOtherLayout[] = "Python stacks are off: this interpreter's frames are not laid out as in its release";
+constexpr char kOtherLayout[] = "Python stacks are off: this interpreter's frame layout differs from its release";
 
 const std::byte* pointer(const std::byte* object, std::size_t offset) {
   return read_field<const std::byte*>(object, static_cast<std::ptrdiff_t>(offset));
@@ -190,7 +190,7 @@ std::uint32_t PythonStacks::current() {
     }
   }
   if (are_several()) {
-    give_up("Python stacks are off: before CPython 3.12 those of several interpreters cannot be distinguished");
+    give_up("Python stacks are off: before CPython 3.12, those of several interpreters cannot be distinguished");
     return 0;
   }
   const std::byte* frame = innermost(thread);

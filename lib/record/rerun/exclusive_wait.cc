@@ -57,7 +57,7 @@ bool ExclusiveWait::expired(std::uint64_t deadline) const {
 void ExclusiveWait::give_up(const char* what) {
   if (failures_->frozen() || !on_.exchange(false)) return;
   char text[256];
-  snprintf(text, sizeof text, "%s within %.1f s of being waited for: from there on nothing was waited for", what,
+  snprintf(text, sizeof text, "%s within %.1f s: from there on, the rerun waited for no operation", what,
            static_cast<double>(patience_) * 1e-9);
   interner_->note("wait-given-up", text);
 }
@@ -100,7 +100,7 @@ bool ExclusiveWait::begin(ThreadState& thread) {
   while (passing_.load() > 0 && !expired(deadline)) pause(polls);
   if (passing_.load() > 0) give_up("calls of other threads did not return");
   if (on() && !failures_->frozen() && streams_->capture_going_on() && !noted_capture_.exchange(true)) {
-    interner_->note("wait-left-out", "operations were not waited for while a stream was being captured");
+    interner_->note("wait-left-out", "the rerun did not wait for operations while a stream was being captured");
   }
   if (on() && !failures_->frozen() && !streams_->capture_going_on()) {
     std::uint32_t stream = Streams::kNone;

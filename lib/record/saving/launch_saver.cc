@@ -139,9 +139,9 @@ void LaunchSaver::save(const Launched& launched) {
   const char* kernel = name_of(launch.function);
   const bool too_many = ++saved_ > kMostSaved || bytes_ > kMostBytes * limit_;
   if (too_many || kernel == nullptr || !open_folder()) {
-    give_up(too_many            ? "too many launches were waited for to save each"
-            : kernel == nullptr ? "the driver does not name the kernel"
-                                : "the folder for it could not be made");
+    give_up(too_many            ? "the rerun waited for too many launches to save each"
+            : kernel == nullptr ? "a launch was not saved: the driver does not name its kernel"
+                                : "a launch was not saved: its folder could not be made");
     return passed();
   }
   Bytes<format::kHeaderSize> header{};

@@ -33,24 +33,25 @@ const char* obstacle(const FollowedGraph& graph) {
     if (can_be_switched(type) || type == CU_GRAPH_NODE_TYPE_EMPTY || type == CU_GRAPH_NODE_TYPE_GRAPH) continue;
     switch (type) {
       case CU_GRAPH_NODE_TYPE_HOST:
-        return "the failing node of a graph depends on other nodes, which cannot be run apart from the graph's host "
+        return "the failing node of a graph depends on other nodes, which cannot run separately from the graph's host "
                "functions";
       case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
       case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-        return "the failing node of a graph depends on other nodes, which cannot be run apart from the graph's events";
+        return "the failing node of a graph depends on other nodes, which cannot run separately from the graph's "
+               "events";
       case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
       case CU_GRAPH_NODE_TYPE_MEM_FREE:
-        return "the failing node of a graph depends on other nodes, which cannot be run apart from the graph's "
+        return "the failing node of a graph depends on other nodes, which cannot run separately from the graph's "
                "allocations";
       case CU_GRAPH_NODE_TYPE_CONDITIONAL:
-        return "the failing node of a graph depends on other nodes, which cannot be run apart from the graph's "
+        return "the failing node of a graph depends on other nodes, which cannot run separately from the graph's "
                "conditional nodes";
       default:
-        return "the failing node of a graph depends on other nodes, which cannot be run apart from other work in the "
+        return "the failing node of a graph depends on other nodes, which cannot run separately from other work in the "
                "graph";
     }
   }
-  return graph.named ? nullptr : "the driver no longer names the nodes of a graph that was updated";
+  return graph.named ? nullptr : "the driver no longer identifies the nodes of an updated graph";
 }
 
 }  // namespace
@@ -68,9 +69,9 @@ void NodeSaver::save(CUgraphExec exec, CUstream stream, ExclusiveWait& exclusive
   const FollowedGraph* graph = graphs_.find(exec);
   if (graph == nullptr) return;
   if (lies_in_conditional(*graph)) {
-    return saver_.give_up("the failing node of a graph lies in a conditional node, which may run it several times");
+    return saver_.give_up("the failing node of a graph is in a conditional node, which may run it several times");
   }
-  if (!graph->launch().known) return saver_.give_up("the parameters of a graph's failing node are not known");
+  if (!graph->launch().known) return saver_.give_up("the parameters of a graph's failing node are unknown");
   if (run_before(*graph, stream, exclusive_wait)) saver_.save_node(graph->launch());
 }
 
@@ -81,17 +82,17 @@ bool NodeSaver::run_before(const FollowedGraph& graph, CUstream stream, Exclusiv
   const bool can = api_.graph_node_set_enabled != nullptr && api_.graph_launch != nullptr && read_states(graph);
   if (!can || !switch_nodes(graph, [](NodeOrder order) { return order == NodeOrder::before; })) {
     if (can) switch_nodes(graph, [](NodeOrder) { return true; });
-    return refuse("the driver does not switch off the nodes of a graph beside those that its failing node depends on");
+    return refuse("the driver does not switch off the graph nodes on which the failing node does not depend");
   }
   const CUresult launched = api_.graph_launch(graph.exec, stream);
   divided_ = &graph;
   if (launched != CUDA_SUCCESS) {
     restore();
-    return refuse("what the failing node of a graph depends on could not be launched");
+    return refuse("the nodes on which a graph's failing node depends could not be launched");
   }
   const CUresult finished = exclusive_wait.finish(stream);
   switch_nodes(graph, [](NodeOrder order) { return order != NodeOrder::before; });
-  return finished == CUDA_SUCCESS || refuse("what the failing node of a graph depends on did not finish");
+  return finished == CUDA_SUCCESS || refuse("the nodes on which a graph's failing node depends did not finish");
 }
 
 void NodeSaver::restore() {

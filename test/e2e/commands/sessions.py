@@ -160,6 +160,24 @@ def a_folder_exchanged_by_its_owner_has_nothing_overwritten(machine):
     expect(json.loads((shared / "stolen/manifest.json").read_text())["schema"], "cudadiag.session/1", "our manifest")
 
 
+def state_folder_that_another_user_has_linked_is_not_used(machine):
+    if os.geteuid() != 0:
+        skip("only root can be somebody else")
+    state, precious = machine.folder / "state_of_nobody", machine.folder / "precious"
+    state.mkdir()
+    precious.mkdir()
+    (state / "cudadiag").symlink_to(precious)
+    machine.environment["XDG_STATE_HOME"] = str(state)
+    machine.run(faulty(machine))
+    expect([each.name for each in precious.iterdir()] != [], True, "a link of one's own is followed")
+    shutil.rmtree(precious)
+    precious.mkdir()
+    os.lchown(state / "cudadiag", NOBODY, NOBODY)
+    ended = machine.run(faulty(machine))
+    expect(list(precious.iterdir()), [], "the folder that the link leads to")
+    expect_in(f"{state}/cudadiag belongs to somebody else", ended.stderr, "message")
+
+
 def why_a_folder_has_no_sessions_to_list_is_said(machine):
     machine.run(faulty(machine), options=["-o", "kept"])
     kept = machine.folder / "kept"

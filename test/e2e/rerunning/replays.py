@@ -187,7 +187,7 @@ def graph_with_a_host_function_is_not_launched_in_parts(machine):
     folder, _, result = _saved_node(machine, "host")
     expect(folder, None, "folder")
     expect_in("no launch was saved", result.stderr, "message")
-    expect_in("cannot be run apart from the graph's host functions", str(machine.report()["notes"]), "why")
+    expect_in("cannot run separately from the graph's host functions", str(machine.report()["notes"]), "why")
 
 
 def nothing_is_saved_if_several_nodes_of_a_graph_may_have_failed(machine):

@@ -69,7 +69,7 @@ class NonFinite(stream.Listener):
 def fail(error):
     watch.on = False
     watch.pending.clear()
-    recorder.note("operators were checked up to here: %s: %s" % (type(error).__name__, str(error).partition("\n")[0]))
+    recorder.note("cudadiag stopped checking here: %s: %s" % (type(error).__name__, str(error).partition("\n")[0]))
 
 
 def before_call(function, args, kwargs):
@@ -227,7 +227,7 @@ def settle():
         value.call, value.uses = None, []
     if not done and len(watch.pending) > 2 * watch.history:
         done = watch.history
-        recorder.note("%d results were not checked: a stream did not come to them" % done)
+        recorder.note("%d results were not checked: a stream did not reach them" % done)
         for value in watch.pending[:done]:
             value.grade, value.call, value.uses = CLEAN, None, []
     del watch.pending[:done]

@@ -83,7 +83,7 @@ class Call:
             begin = other.data_ptr()
             if tensor.device == other.device and begin < last and \
                     first < begin + theirs["elements"] * other.element_size():
-                text = "tensors %d and %d share memory: they are apart in the replay" % (number, len(self.kept))
+                text = "tensors %d and %d share memory, but not in the replay" % (number, len(self.kept))
                 self.missing.append(text)
 
 

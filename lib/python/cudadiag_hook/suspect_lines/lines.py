@@ -212,7 +212,7 @@ def monitor():
             state.tool = tool
             break
     else:
-        return give_up("other tools hold sys.monitoring")
+        return give_up("other tools occupy sys.monitoring")
     events = monitoring.events
     for event, function in ((events.PY_START, on_start), (events.PY_RESUME, on_start), (events.LINE, on_line),
                             (events.PY_RETURN, on_end), (events.PY_YIELD, on_end), (events.PY_UNWIND, on_end)):

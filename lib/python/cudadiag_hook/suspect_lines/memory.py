@@ -23,7 +23,7 @@ memory = Memory()
 def trace_memory():
     cuda = sys.modules.get("torch.cuda")
     if cuda is None:
-        return recorder.note("PyTorch's allocator was not asked: it came after CUDA")
+        return recorder.note("PyTorch's allocator was not queried: PyTorch was imported after CUDA was initialised")
     # Runs now, or once PyTorch has initialised CUDA.
     cuda._lazy_call(lambda: guarded(begin_history) and None)
 

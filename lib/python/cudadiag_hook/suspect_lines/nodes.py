@@ -114,7 +114,7 @@ def look_for_nodes():
     graph, autograd = sys.modules.get("torch.autograd.graph"), sys.modules.get("torch.autograd")
     engine = getattr(graph, "_engine_run_backward", None)
     if engine is None or not hasattr(autograd, "_get_sequence_nr"):
-        return recorder.note("forward lines are not proven: " + ("PyTorch came after CUDA" if graph is None else
+        return recorder.note("forward lines are not proven: " + ("PyTorch was imported late" if graph is None else
                                                        "this PyTorch has no torch.autograd.graph._engine_run_backward"))
 
     def _engine_run_backward(outputs, *args, **kwargs):

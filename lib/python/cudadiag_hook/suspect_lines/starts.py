@@ -62,7 +62,7 @@ def tell_start(suspect, frame):
 def look_for_starts():
     threading = sys.modules.get("threading")
     if threading is None:
-        return recorder.note("where threads were started is not known: the program imported threading after CUDA")
+        return recorder.note("the starts of threads are unknown: the program imported threading after CUDA")
     original = threading.Thread.start
 
     def start(self):
