@@ -6,6 +6,7 @@ import json
 import math
 import threading
 import unittest
+from unittest import mock
 
 from hook import Hook, need_pytorch
 
@@ -305,10 +306,6 @@ class Nans(unittest.TestCase):
                 self.assertIsNone(verdict(function))
 
 
-class Stream:
-    cuda_stream = 7
-
-
 class Event:
     """Of a GPU that comes to it when it is asked for the third time."""
 
@@ -327,18 +324,14 @@ class Later(unittest.TestCase):
     """The checks of a GPU, of tensors on the host: what stands in for it is CUDA's part alone."""
 
     def setUp(self):
-        cuda, devices = torch.cuda, package.tensors.devices
-        replaced = {"current_stream": lambda device=None: Stream, "Event": Event, "synchronize": lambda device=None: None}
-        kept = {name: getattr(cuda, name) for name in replaced}
-        for name, value in replaced.items():
-            setattr(cuda, name, value)
+        devices = package.tensors.devices
         devices.append("cpu")
-
-        def restore():
-            devices.remove("cpu")
-            for name, value in kept.items():
-                setattr(cuda, name, value)
-        self.addCleanup(restore)
+        self.addCleanup(devices.remove, "cpu")
+        for replaced in (mock.patch.object(torch.cuda, "Event", Event),
+                         mock.patch.object(torch.cuda, "synchronize", lambda device=None: None),
+                         mock.patch.object(torch._C, "_cuda_getCurrentRawStream", lambda device: 7, create=True)):
+            replaced.start()
+            self.addCleanup(replaced.stop)
 
     def test_the_line_that_makes_it_is_found(self):
         for function in FOUND:
@@ -374,6 +367,20 @@ class Later(unittest.TestCase):
                         weight.div_(weight)  # NAN
         message = verdict(long)
         self.assertEqual((line_of(message), message["used"]), (marked_line(long), "parameter"))
+        self.assertLess(package.uses.watch.ordinal, 2 * package.finite_checks.PAGE)
+
+    def test_a_check_of_a_rare_type_does_not_hold_back_the_others(self):
+        def mixed():
+            weight, rare = torch.ones(2, requires_grad=True), torch.ones(2, dtype=torch.float16)
+            for step in range(2 * package.finite_checks.PAGE):
+                with torch.no_grad():
+                    weight.mul_(0 if step == 9 else 1)
+                    if step == 5:
+                        rare.add_(1)
+                    if step == 12:
+                        weight.div_(weight)  # NAN
+        message = verdict(mixed)
+        self.assertEqual((line_of(message), message["used"]), (marked_line(mixed), "parameter"))
         self.assertLess(package.uses.watch.ordinal, 2 * package.finite_checks.PAGE)
 
 

@@ -19,15 +19,28 @@ def frames_from(frame):
     return frames
 
 
+kept_places = {}  # by the numbers (id() of the code, instruction) of a stack: its places
+MOST_STACKS = 4096
+
+
 def places_from(frame):
-    """The same stack as a key, innermost first, without the cost of finding the lines."""
-    places = []
-    while frame is not None and len(places) < MOST_FRAMES:
+    """The same stack as a key, innermost first, without the cost of finding the lines. Equal stacks are one object:
+    many small ones would make the target's garbage collector run more often."""
+    numbers, codes = [], []
+    while frame is not None and len(codes) < MOST_FRAMES:
         code = frame.f_code
         if code.co_filename != OWN_FILE:
-            places.append((code, frame.f_lasti))
+            numbers.append(id(code))
+            numbers.append(frame.f_lasti)
+            codes.append(code)
         frame = frame.f_back
-    return tuple(places)
+    key = tuple(numbers)
+    places = kept_places.get(key)
+    if places is None:
+        if len(kept_places) >= MOST_STACKS:
+            kept_places.clear()
+        places = kept_places[key] = tuple(zip(codes, numbers[1::2]))
+    return places
 
 
 def line_at(code, instruction):

@@ -10,7 +10,7 @@ from ..stacks import is_in_library, places_from
 from ..tensor_data.finite_checks import CLEAN, INFINITE, as_floats, can_check_later, grade_at, grade_now, reach, slots
 from ..tensor_data.lineage import StorageReference, has_storage
 from ..tensor_data.schemas import facts_of, tensors_in
-from ..tensor_data.tensors import Guard, devices, tensor_kinds
+from ..tensor_data.tensors import Guard, a_mode_is_on, devices, tensor_kinds
 from ..whole_run import stream
 from ..whole_run.forward_places import places_here
 from .bad_elements import about_root, kept_inputs, chosen
@@ -22,6 +22,8 @@ ASKS = frozenset(("isnan", "isfinite", "isinf", "nan_to_num", "isclose"))
 
 class Call:
     """An operator, with the data needed if its result is bad."""
+
+    __slots__ = ("ordinal", "facts", "function", "args", "kwargs", "inputs", "kept", "place", "scalars")
 
     def __init__(self, ordinal, facts, function, args, kwargs, inputs):
         self.ordinal, self.facts, self.function = ordinal, facts, function
@@ -113,13 +115,6 @@ def after_call(call, result, returned):
             guard.__exit__()
     if watch.pending and (watch.pending[0].check[0].has_arrived() or len(watch.pending) > watch.history):
         settle()
-
-
-def a_mode_is_on():
-    """Whether a mode other than the stream (off inside an operator) is on. It would see the hook's own
-    calls."""
-    core = sys.modules["torch"]._C
-    return core._len_torch_dispatch_stack() > 0 or core._len_torch_function_stack() > 0
 
 
 def values_of(call):

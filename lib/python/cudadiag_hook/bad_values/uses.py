@@ -29,6 +29,8 @@ class Root:
 class Value:
     """A result. `grade` is None until the GPU has computed it. The other fields are valid only for bad values."""
 
+    __slots__ = ("call", "grade", "check", "roots", "computed", "source", "uses")
+
     def __init__(self, call, grade, check=None):
         self.call, self.grade, self.check = call, grade, check
         self.roots, self.computed = (), False

@@ -12,7 +12,7 @@ from ..tensor_data.arguments import named_variable
 from ..tensor_data.lineage import StorageReference, has_storage
 from ..tensor_data.schemas import facts_of
 from ..tensor_data.strides import common
-from ..tensor_data.tensors import Guard, devices, is_capturing
+from ..tensor_data.tensors import Guard, a_mode_is_on, devices, each_tensor, is_capturing
 from ..tensor_data.uses_of_memory import argument_uses, result_uses
 from ..whole_run.forward_places import places_here
 from ..whole_run.stream import Listener
@@ -90,8 +90,7 @@ class TensorRaces(Listener):
         self.storages = {}  # by address
         self.told = set()
         self.own = False  # whether CUDA calls are the hook's own
-        self.several = False  # there may be more than one stream
-        self.operators = 0
+        self.several = False  # whether there may be more than one stream
 
     # Tests replace these three.
     def stream_of(self, tensor):
@@ -108,7 +107,7 @@ class TensorRaces(Listener):
         return tensor.device.type == "cuda"
 
     def before(self, function, args, kwargs):
-        if not state.on:
+        if not state.on or not (self.several or guarded(self.uses_another_stream, args)):
             return None
         facts = facts_of(function)
         if facts.name == "record_stream":  # its schema says that it writes, but it touches no memory
@@ -118,6 +117,19 @@ class TensorRaces(Listener):
             return None
         uses = guarded(self.uses_of, facts, args, kwargs)
         return (facts, args, kwargs, uses) if type(uses) is tuple else None
+
+    def uses_another_stream(self, args):
+        """Whether the operator is the first one on a stream other than the default one. Before it, nothing can race."""
+        if a_mode_is_on():
+            with Guard():
+                stream = self.stream_in(args)
+        else:
+            stream = self.stream_in(args)
+        self.several = stream not in (HOST, 0)
+        return self.several
+
+    def stream_in(self, args):
+        return self.stream_among([tensor for value in args for _, tensor in each_tensor("", value)])
 
     def uses_of(self, facts, args, kwargs):
         """(stream, its number there, where it is called); None if it is only recorded into a graph."""
@@ -131,10 +143,8 @@ class TensorRaces(Listener):
                     return None
             finally:
                 self.own = False
-            self.operators += 1
-            self.several = self.several or stream not in (HOST, 0)
             number = self.order.issue(stream) if stream != HOST else 0
-            where = Where() if self.several else None
+            where = Where()
             self.use_all(facts, uses, stream, number, where)
         return stream, number, where
 
@@ -174,8 +184,7 @@ class TensorRaces(Listener):
             return []
         storage = self.storage_at(base, use.tensor)
         access = Access(facts, use, stream, number)
-        if where is not None:
-            access.describe(use.tensor, where)
+        access.describe(use.tensor, where)
         found = []
         for other in storage.accesses:
             if other.stream != stream and (other.written or use.written) and \
@@ -206,7 +215,7 @@ class TensorRaces(Listener):
 
     def tell(self, first, second, shared):
         """`shared`: (begin, end, bytes) of each pair of tensors."""
-        if first.place is None or second.place is None or len(self.told) >= MOST_RACES:
+        if len(self.told) >= MOST_RACES:
             return
         key = (first.place[0][:4], second.place[0][:4])
         if key in self.told:
@@ -244,10 +253,9 @@ def about(access):
 
 def keep(accesses, access):
     """Adds the access. It replaces those of its stream that it covers: whatever comes after it comes after them."""
+    stream, written, pieces = access.stream, access.written, access.pieces
     for number, other in enumerate(accesses):
-        same = other.stream == access.stream and (access.written or not other.written) and \
-            same_pieces(other.pieces, access.pieces)
-        if same:
+        if other.stream == stream and (written or not other.written) and same_pieces(other.pieces, pieces):
             del accesses[number]
             break
     accesses.append(access)
@@ -256,8 +264,12 @@ def keep(accesses, access):
 
 
 def same_pieces(a, b):
-    return len(a) == len(b) and all(x.begin == y.begin and x.width == y.width and x.dimensions == y.dimensions
-                                    for x, y in zip(a, b))
+    if len(a) != len(b):
+        return False
+    for x, y in zip(a, b):
+        if x.begin != y.begin or x.width != y.width or x.dimensions != y.dimensions:
+            return False
+    return True
 
 
 def waits(facts, args, kwargs):

@@ -5,7 +5,9 @@ from .tensors import devices, is_capturing
 
 CLEAN, INFINITE, NOT_A_NUMBER = 0, 1, 2
 PAGE = 4096  # checks per page
+INFINITY = float("inf")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
+known_floats = {}  # by dtype: whether its name is one of FLOATS
 
 
 class Reach:
@@ -26,13 +28,16 @@ def grade_of(greatest, least):
 def as_floats(tensor):
     """The tensor, or the real numbers of a complex one; None if it has no elements to check."""
     torch = sys.modules["torch"]
-    if tensor.layout is not torch.strided or tensor.device.type == "meta" or tensor.numel() == 0:
+    if tensor.layout is not torch.strided or tensor.is_meta or tensor.numel() == 0:
         return None
-    if tensor.dtype.is_complex:
+    dtype = tensor.dtype
+    if dtype.is_complex:
         tensor = torch.view_as_real(tensor.resolve_conj())
-    elif not tensor.dtype.is_floating_point:
-        return None
-    return tensor if str(tensor.dtype).rpartition(".")[2] in FLOATS else None
+        dtype = tensor.dtype
+    known = known_floats.get(dtype)
+    if known is None:
+        known = known_floats[dtype] = str(dtype).rpartition(".")[2] in FLOATS
+    return tensor if known else None
 
 
 def grade_now(tensor):
@@ -48,20 +53,20 @@ def grade_now(tensor):
 
 
 class Page:
-    """The slots of one stream. The GPU fills them asynchronously."""
+    """The slots of one stream, for results of one type. The GPU fills them asynchronously."""
 
-    def __init__(self, device):
+    def __init__(self, device, dtype):
         torch = sys.modules["torch"]
-        self.slots = torch.zeros(PAGE, dtype=torch.float64, device=device)
+        self.slots = torch.zeros(PAGE, dtype=dtype, device=device)
         self.views = self.slots.unbind(0)
         self.used = 0
         self.host = self.event = None
         self.read = False
 
     def add(self, floats):
-        # The greatest absolute value, or NaN if there is one. Takes one kernel.
+        # The greatest absolute value, or NaN if there is one. Takes one kernel, as input and slot have the same type.
         norm = sys.modules["torch"]._C._linalg.linalg_vector_norm
-        self.views[self.used].copy_(norm(floats, float("inf")))
+        norm(floats, INFINITY, out=self.views[self.used])
         self.used += 1
         return self.used - 1
 
@@ -85,31 +90,36 @@ class Slots:
     """The pages of all streams. A check is (page, slot). Its grade is known once the page has arrived."""
 
     def __init__(self):
-        self.pages = {}  # by device and stream: the page being filled
+        self.pages = {}  # by device, stream and type: the page being filled
 
     def add(self, floats):
-        torch = sys.modules["torch"]
-        key = (floats.device.index, torch.cuda.current_stream(floats.device).cuda_stream)
+        device, dtype = floats.device, floats.dtype
+        key = (device.index, sys.modules["torch"]._C._cuda_getCurrentRawStream(device.index), dtype)
         page = self.pages.get(key)
         if page is None or page.used == PAGE:
-            page = self.pages[key] = Page(floats.device)
+            page = self.pages[key] = Page(device, dtype)
         check = (page, page.add(floats))
-        if page.used == PAGE:
-            page.send()
+        if page.used == PAGE:  # the grades are taken in the order of the checks, so no page may stay behind
+            self.send_all_of(key[:2])
         return check
+
+    def send_all_of(self, stream):
+        for key, page in list(self.pages.items()):
+            if key[:2] == stream:
+                page.send()
+                del self.pages[key]
 
     def send_all(self):
         """Ends the pages of the current streams. Pages of other streams continue."""
-        torch = sys.modules["torch"]
-        for (device, stream), page in list(self.pages.items()):
-            if page.used and torch.cuda.current_stream(device).cuda_stream == stream:
-                page.send()
-                del self.pages[device, stream]
+        current = sys.modules["torch"]._C._cuda_getCurrentRawStream
+        for device, stream in {key[:2] for key in self.pages}:
+            if current(device) == stream:
+                self.send_all_of((device, stream))
 
     def wait(self):
         """Waits for everything issued, at the end of the program."""
         torch = sys.modules["torch"]
-        for (device, stream), page in list(self.pages.items()):
+        for (device, stream, _), page in list(self.pages.items()):
             torch.cuda.synchronize(device)
             page.send()
             page.event.synchronize()

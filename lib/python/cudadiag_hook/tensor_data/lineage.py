@@ -6,6 +6,8 @@ import sys
 class StorageReference:
     """Reserves the address of a storage, without its memory."""
 
+    __slots__ = ("kind", "pointer")
+
     def __init__(self, storage):
         self.kind = type(storage)
         self.pointer = storage._weak_ref()
@@ -29,7 +31,7 @@ def bytes_of(tensor):
 
 
 def has_storage(tensor):
-    return tensor.layout is sys.modules["torch"].strided and tensor.device.type != "meta"
+    return tensor.layout is sys.modules["torch"].strided and not tensor.is_meta
 
 
 class Writers:

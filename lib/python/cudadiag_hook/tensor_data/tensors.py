@@ -141,6 +141,13 @@ class Guard:
             recorder.quiet(False)
 
 
+def a_mode_is_on():
+    """Whether a mode other than the stream (off inside an operator) is on. It would see the hook's own
+    calls."""
+    core = sys.modules["torch"]._C
+    return core._len_torch_dispatch_stack() > 0 or core._len_torch_function_stack() > 0
+
+
 def is_capturing():
     """Whether this thread's stream is being captured. Then nothing may be copied."""
     cuda = sys.modules["torch"].cuda

@@ -6,7 +6,7 @@ GPU nodes run on a thread without a Python stack, which works for the thread tha
 import _thread
 import sys
 
-from ..stacks import places_from
+from ..stacks import OWN_FILE, places_from
 from .modules_run import here as module_here
 from .modules_run import steps
 
@@ -17,11 +17,19 @@ RUN_BACKWARD = ("_engine_run_backward", "backward", "grad")  # functions that ca
 
 class Latest(_thread._local):
     number = 0  # of the next node
+    stack = None  # of the operator that began last, if it is known: (id() of the innermost frame, instruction, places)
 
 
 def waits_for_backward(frame):
     code = frame.f_code
     return code.co_name in RUN_BACKWARD and "/torch/autograd/" in code.co_filename
+
+
+def frame_of_program(frame):
+    """The innermost frame that is not the hook's."""
+    while frame is not None and frame.f_code.co_filename == OWN_FILE:
+        frame = frame.f_back
+    return frame
 
 
 def stack_behind_backward():
@@ -40,12 +48,15 @@ class ForwardPlaces:
         """Called before each operator."""
         number = sys.modules["torch.autograd"]._get_sequence_nr()
         latest = self.latest.number
+        self.latest.stack = None
         if number == latest:
             return
         self.latest.number = number
-        thread = _thread.get_ident()
+        thread, frame = _thread.get_ident(), frame_of_program(sys._getframe(1))
         self.threads.add(thread)
-        place = (thread, places_from(sys._getframe(1)), module_here())
+        place = (thread, places_from(frame), module_here())
+        if frame is not None:
+            self.latest.stack = (id(frame), frame.f_lasti, place[1])
         for each in range(max(latest, number - MOST_AT_ONCE), number):
             self.kept[each] = place
         while len(self.kept) > MOST_KEPT:
@@ -54,7 +65,9 @@ class ForwardPlaces:
     def place(self):
         """(stack, module, step, node, where the node was made or None, whether that is certain)."""
         node = sys.modules["torch"]._C._current_autograd_node()
-        stack = places_from(sys._getframe(1))
+        frame, known = frame_of_program(sys._getframe(1)), self.latest.stack
+        is_known = known is not None and frame is not None and known[:2] == (id(frame), frame.f_lasti)
+        stack = known[2] if is_known else places_from(frame)
         if node is None:
             return stack, module_here(), steps.current(), "", None, True
         stack = stack or stack_behind_backward()
