@@ -28,12 +28,12 @@ constexpr void (*kCommands[])(CLI::App& app, int& status) = {
 };
 
 int dispatch(std::vector<std::string> words) {
-  CLI::App app("Names the CUDA operation that failed first, and the line of source that issued it.", "cudadiag");
+  CLI::App app("Names the CUDA operation that failed first, and the source line that issued it.", "cudadiag");
   set_help_format(app);
   app.set_help_flag("-h,--help", "print this help");
   app.set_version_flag("--version", version_text(), "print the version");
   app.require_subcommand(1);
-  app.footer("The manual says more: man cudadiag");
+  app.footer("See also: man cudadiag");
   int status = 0;
   for (const auto& add : kCommands) add(app, status);
   words = with_help_at_the_end(std::move(words));

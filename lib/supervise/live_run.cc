@@ -63,9 +63,9 @@ base::Result<session::Session> LiveRun::read() {
   session.manifest = session::open_running_manifest(folder_);
   session.processes = read_processes(&*arena_, nullptr, session);
   if (arena_->turned_away() > 0) {
-    session.manifest.notes.push_back("of " + std::to_string(arena_->turned_away()) +
-                                     " processes nothing is seen while the run goes on: there are more than the memory "
-                                     "for the recording has places for");
+    session.manifest.notes.push_back(std::to_string(arena_->turned_away()) +
+                                     " processes cannot be seen while the run is in progress: the memory for the "
+                                     "recording has no room for them");
   }
   return session;
 }

@@ -32,8 +32,8 @@ std::optional<std::string> note_on_unrecorded(const launch::Arena& arena, const 
   if (arena.turned_away() <= files) return std::nullopt;
   const std::size_t missing = arena.turned_away() - files;
   return std::to_string(missing) + (missing == 1 ? " process was" : " processes were") +
-         " not recorded: a recording holds " + std::to_string(arena.places()) +
-         " at most, and processes that have ended count; start cudadiag closer to the part that fails";
+         " not recorded: a recording has room for " + std::to_string(arena.places()) +
+         ", and processes that have ended count; start cudadiag closer to the part that fails";
 }
 
 std::optional<std::string> left_unrecorded(const launch::Arena* arena, const session::SessionWriter* writer) {

@@ -64,7 +64,7 @@ bool has_values(const std::string& text, const session::Session& session) {
 }
 
 std::string why_unreached(const session::Session& session, const std::string& file) {
-  if (session.processes.empty()) return "CUDA was not initialised, and lines are watched from then on";
+  if (session.processes.empty()) return "CUDA was not initialised, and lines are watched only after that";
   for (const session::Process& process : session.processes) {
     for (const session::Note& note : process.record.notes) {
       const analyse::NoteCode code = analyse::note_code(note.code);
@@ -74,8 +74,8 @@ std::string why_unreached(const session::Session& session, const std::string& fi
   const bool hooked = std::any_of(session.processes.begin(), session.processes.end(), [](const auto& process) {
     return session::has(process.record, session::Property::python_hook);
   });
-  if (!hooked) return "no Python was seen to run once CUDA had been initialised, from when on lines are watched";
-  return "lines are watched once CUDA is initialised, where they hold code, in files whose path ends in " + file;
+  if (!hooked) return "no Python code ran after CUDA was initialised, and lines are watched only then";
+  return "lines are watched after CUDA is initialised, if they contain code, in files whose path ends in " + file;
 }
 
 }  // namespace
@@ -99,7 +99,7 @@ std::vector<std::string> doubtful_lines(const std::vector<std::string>& lines,
       sentences.push_back(
           fmt::format("--watch {}: found no file {}{}; the line is watched if the program comes to "
                       "run such a file all the same",
-                      line, file, file.starts_with('/') ? "" : " here, nor beside the command's files"));
+                      line, file, file.starts_with('/') ? "" : " here or next to the command's files"));
       continue;
     }
     const auto text = session::read_plain_file(*here, kMostSource);
@@ -119,7 +119,7 @@ std::vector<std::string> silent_lines(const std::vector<std::string>& lines, con
   std::vector<std::string> sentences;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (!was_reached(i, session)) {
-      sentences.push_back(fmt::format("--watch {}: the line was not seen to be reached; {}", lines[i],
+      sentences.push_back(fmt::format("--watch {}: no process was seen to reach the line; {}", lines[i],
                                       why_unreached(session, parse(lines[i]).file)));
     } else if (!has_values(lines[i], session)) {
       sentences.push_back(

@@ -84,7 +84,7 @@ void add_inputs(const diagnose::Diagnosis& report, const report::Redaction& reda
     entries.push_back({"inputs/inputs.safetensors", kept("inputs.safetensors", kLargestInputs)});
     return;
   }
-  say("no inputs are in this session: cudadiag run --save-inputs saves them");
+  say("this session has no saved inputs: cudadiag run --save-inputs saves them");
 }
 
 std::string redacted_script(const Script& script, const report::Redaction& redaction) {
@@ -141,7 +141,7 @@ int write_bundle(const session::Session& session, const diagnose::Diagnosis& rep
     say("cannot write " + file + "; free some space");
     return kOwnFailure;
   }
-  say("review it before sharing: only recognisable secrets were removed");
+  say("review it before you share it: only recognisable secrets were removed");
   return 0;
 }
 

@@ -171,7 +171,7 @@ Result<RerunWindow> window_of_launch(const session::Session& session, std::uint6
     return Error{fmt::format("operation {} does not exist: {} {}", wanted, who, diagnose::thousands(*most)),
                  "cudadiag dump lists them"};
   }
-  return Error{fmt::format("operation {} is not in the record: it keeps the latest ones", wanted),
+  return Error{fmt::format("operation {} is no longer in the record, which keeps only the latest ones", wanted),
                "name its line with --site, or its kernel with --kernel"};
 }
 
@@ -208,9 +208,9 @@ std::string command_line(const session::Manifest& manifest) {
 
 // The command would run with the user's rights, but somebody else may have written it.
 Error refusal(const session::Session& session, const std::string& why) {
-  return {
-      "not run, as the session may be somebody else's: " + why + ". It would run: " + command_line(session.manifest),
-      "if you trust that, cudadiag bisect --foreign " + diagnose::shell_word(session.folder.string())};
+  return {"not run, because the session may belong to somebody else: " + why +
+              ". It would run: " + command_line(session.manifest),
+          "if you trust the session, run: cudadiag bisect --foreign " + diagnose::shell_word(session.folder.string())};
 }
 
 // Only a launcher knows the environment and input with which a program was started.
@@ -220,7 +220,7 @@ std::string no_reruns_of(const session::Session& session) {
     const std::string loss = session.processes.empty() ? ", and what it had recorded is lost" : "";
     return "its cudadiag run was killed" + loss + ": " + run_again(begun.command, begun.working_directory);
   }
-  const std::string why = "no cudadiag run finished this session, so how its program was started is not known: ";
+  const std::string why = "no cudadiag run finished this session, so it is not known how its program was started: ";
   for (const session::Process& process : session.processes) {
     if (process.argv.empty()) continue;
     return why + run_again(process.argv, session::value_of(process.record, session::Property::cwd));
@@ -249,14 +249,14 @@ std::string more_to_ask_for(const analyse::Analysis& analysis, const session::Ma
 std::string nothing_to_narrow(const session::Session& session, const analyse::Analysis& analysis, bool cross_check) {
   const bool proven = !analysis.failures.empty() && analysis.failures.front().grade == analyse::Grade::proven;
   if (!proven) {
-    return "a rerun would add nothing: this session has no failure of the GPU's own work, and no race of Python lines";
+    return "a rerun would add nothing: this session has no failure of GPU work, and no race between Python lines";
   }
   std::string text = "a rerun would add nothing: the failure is already proven";
   if (const auto obstacle = supervise::obstacle_to_cross_check(session.manifest); cross_check && obstacle) {
     text += "; " + sentence(*obstacle);
   }
   const std::string more = more_to_ask_for(analysis, session.manifest);
-  return more.empty() ? text : text + "; to ask for more: " + more;
+  return more.empty() ? text : text + "; for more evidence, use: " + more;
 }
 
 // `possible` says whether the report may recommend another rerun.
@@ -303,7 +303,7 @@ int carry_out(const BisectOptions& options) {
     const launch::Input input;
     // Without its input, a rerun would run a different program and show nothing about this one.
     if (session.manifest.input_read && !input.is_lasting()) {
-      return say(Error{"the command read its standard input, which its reruns need again, from a file",
+      return say(Error{"the command read its standard input; its reruns need the same input from a file",
                        diagnose::bisect_command(session.folder.string(), true)}),
              kOwnFailure;
     }
@@ -330,7 +330,7 @@ void add_windows(CLI::App* command, BisectOptions& bisect) {
       {"calls", analyse::Reach::calls}, {"sites", analyse::Reach::sites}, {"all", analyse::Reach::everything}};
   const std::vector<CLI::Option*> windows = {
       add_word(command, "--window", bisect.reach, reaches,
-               "the suspects' calls, all calls of their lines, or everything"),
+               "wait for the suspects' calls, all calls of their lines, or every operation"),
       add_number(command, "--launch", bisect.launch,
                  NumberRange<std::uint64_t>{std::uint64_t{1}, UINT64_MAX, "number from 1 on"}, "N",
                  "the operation with this number in the first run"),
@@ -350,9 +350,9 @@ void add_bisect(CLI::App& app, int& status) {
   auto* command = app.add_subcommand("bisect", "rerun a recorded command until its failure is proven");
   add_input(command, bisect->session, bisect->output);
   add_verbosity(command, bisect->verbosity);
-  add_foreign(command, bisect->foreign, "run the command of a session of another user or host, too");
+  add_foreign(command, bisect->foreign, "also run the command of a session from another user or host");
   add_reruns(command, bisect->rerun);
-  command->add_flag("--origin", bisect->rerun.origin, "trace the bad value of a PyTorch operator to where it came from")
+  command->add_flag("--origin", bisect->rerun.origin, "trace the bad value of a PyTorch operator back to its origin")
       ->excludes(command->get_option("--no-values"))
       ->group("More evidence from reruns");
   add_code_rules(command);

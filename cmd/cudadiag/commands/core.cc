@@ -97,8 +97,8 @@ void add_core(CLI::App& app, int& status) {
   auto options = std::make_shared<CoreOptions>();
   auto* command = app.add_subcommand("core", "read a GPU core dump");
   add_text(command, "FILE", options->file, "FILE", "the dump, gzip-compressed or not")->required();
-  command->add_flag("--json", options->json, "as JSON");
-  command->add_flag("--cross-check", options->cross_check, "compare with what cuda-gdb says");
+  command->add_flag("--json", options->json, "print JSON");
+  command->add_flag("--cross-check", options->cross_check, "compare the result with that of cuda-gdb");
   name_page(command);
   command->callback([options, &status] { status = carry_out(*options); });
 }

@@ -71,7 +71,7 @@ bool check_driver(Checklist& checks) {
   if (!driver.library_found) {
     checks.bad("driver", "libcuda.so.1 is not found: " + driver.problem,
                wsl_kernel()
-                   ? "install NVIDIA's driver in Windows, and none in Linux: WSL2 then has it in /usr/lib/wsl/lib"
+                   ? "install NVIDIA's driver in Windows, not in Linux: WSL2 then provides it in /usr/lib/wsl/lib"
                    : "install NVIDIA's driver; in a container, start it with --gpus all");
     return false;
   }
@@ -114,7 +114,7 @@ std::string why_taken(const std::filesystem::path& file, const std::vector<std::
 // `lacking` names what the test needs and the machine lacks; empty if the test can be made.
 void check_cupti(Checklist& checks, const std::string& lacking) {
   const std::string install = std::string(analyse::remedy_for(analyse::NoteCode::cupti_not_found)) +
-                              "; a program that brings its own (PyTorch does) needs none";
+                              "; a program with its own copy, such as PyTorch, needs none";
   const auto python3 = launch::find_command("python3");
   const std::vector<std::string> python = python3.path.empty() ? std::vector<std::string>{} : std::vector{python3.path};
   const auto found = launch::find_cupti(python);
@@ -128,12 +128,12 @@ void check_cupti(Checklist& checks, const std::string& lacking) {
   if (!taken.problem.empty()) {
     const char* remedy = analyse::remedy_for(taken.note);
     checks.bad("CUPTI", taken.problem,
-               taken.note == analyse::NoteCode::other ? "see what cudadiag run -- COMMAND says"
+               taken.note == analyse::NoteCode::other ? "see the messages of cudadiag run -- COMMAND"
                : remedy == nullptr || taken.note == analyse::NoteCode::cupti_not_found ? install
                                                                                        : remedy);
   } else {
     checks.good("CUPTI", taken.path + " (version " + taken.version + ") is used: " + why_taken(taken.path, python) +
-                             "; a program that has loaded one itself keeps that");
+                             "; a program that has loaded another copy keeps that one");
   }
   for (const auto& path : found) {
     if (path != taken.path) checks.known("", path.string() + " is not used");
@@ -170,13 +170,13 @@ void check_memory(Checklist& checks) {
 
 void check_reruns(Checklist& checks) {
   if (const auto missing = launch::missing_isolation()) {
-    checks.known("reruns", "not isolated (" + *missing + "), so none is made unless asked for; use cudadiag bisect");
+    checks.known("reruns", "not isolated (" + *missing + "), so cudadiag reruns only on request; use cudadiag bisect");
   } else if (!launch::can_have_private_network()) {
     checks.known("reruns",
                  "isolated, without a network: the kernel or a container refuses namespaces; use cudadiag "
                  "bisect for torchrun, NCCL and MPI");
   } else {
-    checks.good("reruns", "isolated, with a network of their own");
+    checks.good("reruns", "isolated, with a private network");
   }
 }
 
@@ -199,14 +199,14 @@ void check_environment(Checklist& checks) {
   checks.known("core limit", (core.rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(core.rlim_cur)) +
                                  " (of the host; GPU core dumps do not depend on it)");
   if (std::getenv("CUDA_LAUNCH_BLOCKING") != nullptr && std::string(std::getenv("CUDA_LAUNCH_BLOCKING")) != "0") {
-    checks.bad("launches", "CUDA_LAUNCH_BLOCKING is set: programs run serialised",
+    checks.bad("launches", "CUDA_LAUNCH_BLOCKING is set: the program waits for each launch",
                "unset it; cudadiag does not need it");
   }
   for (const char* name : {"CUDA_VISIBLE_DEVICES", "CUDA_INJECTION64_PATH"}) {
     if (const char* value = std::getenv(name)) checks.known(name, value);
   }
   if (const auto kernel = wsl_kernel()) {
-    checks.known("WSL2", *kernel + ": cudadiag was never tried there; cudadiag doctor --gpu shows what works");
+    checks.known("WSL2", *kernel + ": cudadiag was never tested there; cudadiag doctor --gpu shows what works");
   }
   const auto python = launch::find_command("python3");
   checks.known("python3", python.path.empty() ? "not found" : python.path);
@@ -242,7 +242,7 @@ int carry_out(bool gpu) {
 void add_doctor(CLI::App& app, int& status) {
   auto gpu = std::make_shared<bool>(false);
   auto* command = app.add_subcommand("doctor", "check what works on this machine");
-  command->add_flag("--gpu", *gpu, "prove it on the GPU with a planted fault");
+  command->add_flag("--gpu", *gpu, "also test the GPU with a planted fault");
   command->callback([gpu, &status] { status = carry_out(*gpu); });
   auto mode = std::make_shared<std::string>();
   auto* child = app.add_subcommand("doctor-child")->group("");

@@ -58,7 +58,7 @@ int carry_out(const EnvOptions& options) {
 
 void add_env(CLI::App& app, int& status) {
   auto options = std::make_shared<EnvOptions>();
-  auto* command = app.add_subcommand("env", "print the exports that record a program without cudadiag run");
+  auto* command = app.add_subcommand("env", "print the export commands that record a program without cudadiag run");
   add_output(command, options->output);
   add_recording(command, options->record);
   command

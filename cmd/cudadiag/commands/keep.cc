@@ -43,7 +43,7 @@ std::optional<Error> remove_one(const fs::path& folder) {
   session::mend_latest(folder.parent_path());
   if (whole) return std::nullopt;
   return Error{"not all of " + folder.string() + " was removed: it holds files that cudadiag did not write",
-               "look at them, then rm -r the folder"};
+               "check them, then remove the folder with rm -r"};
 }
 
 // Finds all sessions before it removes the first, because each removal changes the numbers.
@@ -57,7 +57,7 @@ int carry_out(const Selection& selection, const std::function<std::optional<Erro
     if (const auto* failure = std::get_if<Error>(&found)) return say(*failure), kOwnFailure;
     const fs::path& folder = std::get<fs::path>(found);
     if (!session::is_session(folder)) {
-      return say(Error{folder.string() + " is not a session of yours", "cudadiag list shows them"}), kOwnFailure;
+      return say(Error{folder.string() + " is not one of your sessions", "cudadiag list shows them"}), kOwnFailure;
     }
     folders.push_back(folder);
   }
@@ -72,7 +72,9 @@ void add(CLI::App& app, int& status, const char* name, const char* what,
          std::optional<Error> (*deed)(const fs::path&)) {
   auto selection = std::make_shared<Selection>();
   auto* command = app.add_subcommand(name, what);
-  command->add_option("SESSION", selection->wanted, "number in cudadiag list, name, its beginning, or folder")
+  command
+      ->add_option("SESSION", selection->wanted,
+                   "sessions by number in cudadiag list, name, beginning of the name, or folder")
       ->type_name("SESSION")
       ->required();
   add_text(command, "-o,--output", selection->output, "FOLDER", "folder that holds the sessions")

@@ -47,7 +47,7 @@ void add_list(CLI::App& app, int& status) {
   auto* command = app.add_subcommand("list", "list the sessions, newest first");
   add_output(command, options->output);
   command->get_option("--output")->check(an_existing_folder());
-  command->add_flag("--json", options->json, "as JSON");
+  command->add_flag("--json", options->json, "print JSON");
   command->callback([options, &status] { status = carry_out(*options); });
 }
 

@@ -19,12 +19,12 @@ void add_races(CLI::App& app, int& status) {
   auto* stop = add_stop_on_race(command, races->stop_on_race);
   command
       ->add_flag("--tensors", races->recording.tensor_races,
-                 "compare the bytes of PyTorch's tensors, by its operators instead of by CUDA calls")
+                 "compare the bytes of PyTorch's tensors, from its operators instead of CUDA calls")
       ->excludes(stop);
   command->add_flag_callback(
       "--no-host-writes", [races] { races->recording.record.host_writes = false; },
-      "do not watch the memory of the host that copies read");
-  add_rerun_mode(command, races->rerun_mode, "name the tensors that race, and confirm a failure, by a rerun");
+      "do not check host memory that copies read");
+  add_rerun_mode(command, races->rerun_mode, "rerun to name the tensors that race and to confirm a failure");
   add_error_exit_status(command, races->error_exit_status);
   add_json_file(command, races->json);
   add_code_rules(command);

@@ -59,7 +59,7 @@ base::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) {
   if (wanted.empty() && options.output) wanted.push_back(*options.output);
   if (wanted.empty()) {
     return base::Error{"no sessions were named",
-                       "name the sessions of the job, or the folder that its launchers got by -o"};
+                       "name the sessions of the job, or the folder that its launchers were given with -o"};
   }
   std::vector<fs::path> found;
   for (const std::string& word : wanted) {
@@ -298,8 +298,8 @@ void add_ranks(CLI::App& app, int& status) {
       ->type_name("SESSION");
   add_text(command, "-o,--output", options->output, "FOLDER", "folder that holds them")->check(an_existing_folder());
   add_verbosity(command, options->verbosity);
-  command->add_flag("--json", options->json, "as JSON");
-  add_foreign(command, options->foreign, "show source lines for sessions of another user or host, too");
+  command->add_flag("--json", options->json, "print JSON");
+  add_foreign(command, options->foreign, "also show source lines for sessions of another user or host");
   name_page(command);
   command->callback([options, &status] { status = carry_out(*options); });
 }

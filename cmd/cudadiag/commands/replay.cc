@@ -96,9 +96,10 @@ std::optional<Error> announce(const replay::LaunchFolder& folder, const ReplayOp
   const std::string why = folder.why_foreign();
   if (!why.empty() && !options.foreign) {
     return Error{
-        fmt::format("not run, as the launch may be somebody else's: {}. It would run device code ({}) on GPU {}", why,
-                    name, options.device),
-        "if you trust that, cudadiag replay --foreign " + path};
+        fmt::format(
+            "not run, because the launch may belong to somebody else: {}. It would run device code ({}) on GPU {}", why,
+            name, options.device),
+        "if you trust the launch, run: cudadiag replay --foreign " + path};
   }
   say(fmt::format("this runs the device code in {} on GPU {}: {}{}", path, options.device, name,
                   why.empty() ? "" : "; " + why));
@@ -305,7 +306,7 @@ void add_child(CLI::App& app, int& status) {
 void add_sanitize(CLI::App* command, ReplayOptions& replay) {
   command
       ->add_flag("--sanitize", replay.tool,
-                 "once under compute-sanitizer: memcheck, or after = racecheck, initcheck or synccheck")
+                 "run it once under compute-sanitizer, with memcheck or =racecheck, =initcheck, =synccheck")
       ->type_name("[=TOOL]");
 }
 
@@ -313,28 +314,27 @@ void add_sanitize(CLI::App* command, ReplayOptions& replay) {
 
 void add_replay(CLI::App& app, int& status) {
   auto replay = std::make_shared<ReplayOptions>();
-  auto* command = app.add_subcommand("replay", "make a saved launch again, alone");
+  auto* command = app.add_subcommand("replay", "repeat a saved launch on its own");
   add_input(command, replay->folder, replay->output);
   add_number(command, "--times", replay->times, NumberRange<unsigned>{1u, 100'000u, "number from 1 to 100000"}, "N",
-             "how often")
+             "how often to repeat the launch")
       ->default_str("1");
   add_number(command, "--device", replay->device, NumberRange<unsigned>{0u, 1023u, "number from 0 to 1023"}, "N",
-             "the GPU")
+             "the GPU to use")
       ->default_str("0");
   add_number(command, "--time-limit", replay->time_limit, NumberRange<double>{0.1, 1e7, "number from 0.1 to 10000000"},
              "SECONDS", "how long one replay may take")
       ->default_str("60");
   add_sanitize(command, *replay);
-  command->add_flag("--minimise", replay->minimise, "find the smallest set of memory with which it fails");
-  add_text(command, "--write", replay->minimal, "FOLDER", "write the launch with that memory alone")
+  command->add_flag("--minimise", replay->minimise, "find the smallest set of memory blocks with which it fails");
+  add_text(command, "--write", replay->minimal, "FOLDER", "write the launch with only that memory")
       ->needs("--minimise");
-  auto* compare =
-      command->add_flag("--compare", replay->compare, "compare the memory that replays leave, byte by byte");
+  auto* compare = command->add_flag("--compare", replay->compare, "compare the memory after each replay, byte by byte");
   add_number(command, "--with-device", replay->compared_device,
              NumberRange<unsigned>{0u, 1023u, "number from 0 to 1023"}, "N", "compare with replays on this GPU")
       ->needs(compare);
-  command->add_flag("--json", replay->json, "as JSON");
-  add_foreign(command, replay->foreign, "run a launch that another user or host saved, too");
+  command->add_flag("--json", replay->json, "print JSON");
+  add_foreign(command, replay->foreign, "also run a launch that another user or host saved");
   name_page(command);
   command->callback([replay, &status] { status = carry_out(*replay); });
   add_child(app, status);

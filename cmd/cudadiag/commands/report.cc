@@ -61,7 +61,7 @@ std::string written(const diagnose::Diagnosis& report, const ReportOptions& opti
 }
 
 int carry_out(const ReportOptions& options) {
-  if (options.bundle == "-") return say("--bundle=-: a bundle goes to a file: name one"), kOwnFailure;
+  if (options.bundle == "-") return say("--bundle=-: a bundle must go to a file; name one"), kOwnFailure;
   if (options.bundle && names_session(*options.bundle)) {
     say("--bundle " + *options.bundle + ": this names a session, not an output file; to pack it: cudadiag report " +
         diagnose::shell_word(*options.bundle) + " --bundle");
@@ -103,8 +103,8 @@ void add_report(CLI::App& app, int& status) {
     const char* name;
     Format format;
     const char* help;
-  } formats[] = {{"--json", Format::json, "as JSON"},
-                 {"--sarif", Format::sarif, "as SARIF 2.1.0, for code scanning and editors"}};
+  } formats[] = {{"--json", Format::json, "print JSON"},
+                 {"--sarif", Format::sarif, "print SARIF 2.1.0, for code scanning and editors"}};
   std::vector<CLI::Option*> others = {quiet};
   for (const auto& [name, format, help] : formats) {
     auto* option = command->add_flag_callback(
@@ -121,12 +121,12 @@ void add_report(CLI::App& app, int& status) {
   auto* bundle = command
                      ->add_option_function<std::string>(
                          "--bundle", [report](const std::string& file) { report->bundle = file; },
-                         "pack it for an issue tracker, without recognisable secrets and names")
+                         "pack the report for an issue tracker, without recognisable secrets and names")
                      ->expected(0, 1)
                      ->type_name("FILE");
   for (CLI::Option* other : others) bundle->excludes(other);
   command->add_flag("--bundle-inputs", report->bundle_inputs, "add the failing call's tensors")->needs(bundle);
-  add_foreign(command, report->foreign, "show source lines for a session of another user or host, too");
+  add_foreign(command, report->foreign, "also show source lines for a session of another user or host");
   add_code_rules(command);
   name_page(command);
   command->callback([report, &status, command, bundle, html] {

@@ -26,10 +26,10 @@ std::string contradiction(const CLI::App& run, const RunOptions& options) {
     if (of_dump && options.rerun.hang_dump) continue;
     const std::string both = "; leave one of them out";
     if (options.rerun_mode == RerunMode::never) {
-      return std::string(option) + " asks for a rerun, and --rerun=never makes none" + both;
+      return std::string(option) + " needs a rerun, but --rerun=never makes none" + both;
     }
     if (of_dump && !options.rerun.device) {
-      return std::string(option) + " needs the GPU core dump of a rerun, and --no-device-pass makes none" + both;
+      return std::string(option) + " needs the GPU core dump of a rerun, but --no-device-pass makes none" + both;
     }
   }
   return "";
@@ -44,15 +44,17 @@ void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
   add_error_exit_status(command, run->error_exit_status);
   add_text(command, "--on-failure", run->sinks.command, "COMMAND", "run this shell command when a failure is found");
   add_text(command, "--termination-log", run->sinks.termination_log, "FILE", "write the report to this file too");
-  command->add_flag("--end-on-failure", run->end_on_failure, "end the program once its failure is reported");
+  command->add_flag("--end-on-failure", run->end_on_failure, "end the program after reporting its failure");
   group(command, "In CI and in production",
         {"--error-exitcode", "--on-failure", "--termination-log", "--end-on-failure"});
   const NumberRange<double> seconds{0.1, 1e7, "number from 0.1 to 10000000"};
   add_number(command, "--hang-after", run->hang_after, seconds, "SECONDS",
              "end a run that makes no progress for this long, and report what it waits for");
   add_number(command, "--hang-report", run->hang_report, seconds, "SECONDS",
-             "report an operation that does not end for this long, and continue");
-  command->add_flag("--hang-dump", run->rerun.hang_dump, "then rerun it for a GPU core dump of the running kernels")
+             "report an operation that does not end within this time, and continue");
+  command
+      ->add_flag("--hang-dump", run->rerun.hang_dump,
+                 "then rerun the command to get a GPU core dump of the running kernels")
       ->needs(command->get_option("--hang-after"));
   group(command, "Recording", {"--watch", "--arm"});
 }
@@ -87,13 +89,13 @@ void add_run(CLI::App& app, int& status) {
                                  "take a GPU core dump in this run, which ends the program at a GPU exception");
   once->excludes(command->get_option("--watch-by"));
   command->add_flag("--nccl", run->recording.record.nccl,
-                    "have NCCL report each call to cudadiag, and judge hangs of a job by group");
+                    "have NCCL report each call to cudadiag, and analyse hangs of a job by group");
   group(command, "Recording", {"--once", "--nccl"});
   add_full_log(command, run->recording.full_log);
   auto* races = command->add_flag("--races", run->recording.record.races, "look for races between streams");
   races->excludes(once);
   add_stop_on_race(command, run->stop_on_race)->needs(races);
-  add_rerun_mode(command, run->rerun_mode, "confirm a failure by a rerun");
+  add_rerun_mode(command, run->rerun_mode, "rerun the command to confirm a failure");
   add_reruns(command, run->rerun);
   add_watches(command, run);
   add_json_file(command, run->json);

@@ -59,8 +59,8 @@ void add_status(CLI::App& app, int& status) {
   auto* command = app.add_subcommand("status", "show what a run is waiting for now");
   add_input(command, options->session, options->output);
   command->add_flag_callback(
-      "-v,--verbose", [options] { options->verbosity = report::Verbosity::verbose; }, "everything that is known");
-  command->add_flag("--json", options->json, "as JSON");
+      "-v,--verbose", [options] { options->verbosity = report::Verbosity::verbose; }, "print all details");
+  command->add_flag("--json", options->json, "print JSON");
   name_page(command);
   command->callback([options, &status] { status = carry_out(*options); });
 }

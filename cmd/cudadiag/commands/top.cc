@@ -107,7 +107,7 @@ int carry_out(const TopOptions& options) {
       }
       const auto& session = std::get<session::Session>(read);
       if (!run.goes_on().value_or(true)) {
-        last_words = "the run is over; cudadiag status " + run.folder().string() + " says what was unfinished";
+        last_words = "the run is over; cudadiag status " + run.folder().string() + " shows what was unfinished";
         break;
       }
       std::size_t rows = 0, columns = 0;
@@ -125,7 +125,7 @@ int carry_out(const TopOptions& options) {
 
 void add_top(CLI::App& app, int& status) {
   auto options = std::make_shared<TopOptions>();
-  auto* command = app.add_subcommand("top", "show once a second what a run is doing");
+  auto* command = app.add_subcommand("top", "show every second what a run is doing");
   add_input(command, options->session, options->output);
   add_number(command, "-n,--count", options->count, NumberRange<unsigned>{1u, 1000000u, "number from 1 to 1000000"},
              "COUNT", "stop after N updates");

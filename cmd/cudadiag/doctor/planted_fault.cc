@@ -158,7 +158,7 @@ const char* explain_fault_exit(int status) {
     case 3:
       return "the driver refused the test kernel";
     case 4:
-      return "a graph capture failed beside the recorder";
+      return "a graph capture failed while the recorder was active";
     case 5:
       return "the planted fault raised no error";
     default:
@@ -175,8 +175,8 @@ const char* remedy_of_fault_exit(int status) {
     case 4:
       return "send the output of cudadiag doctor with a bug report";
     case 5:
-      return "a GPU faults at a store through a null pointer; one that is simulated, or a driver in place of "
-             "NVIDIA's, may not: prove it on a machine with the GPU";
+      return "a GPU faults at a store through a null pointer, but a simulated one may not, nor a driver in place of "
+             "NVIDIA's: run this on a machine with the GPU";
     default:
       return "run cudadiag run -- cudadiag doctor-child fault, and send its output with a bug report";
   }
@@ -209,7 +209,7 @@ void prove_recording(const fs::path& scratch, std::vector<Proof>& proofs) {
     proofs.push_back({"recording", explain_fault_exit(child.status), remedy_of_fault_exit(child.status)});
     return;
   }
-  proofs.push_back({"captures", "a graph capture works beside the recorder", ""});
+  proofs.push_back({"captures", "graph capture works while the recorder is active", ""});
   const auto sessions = session::sessions_in(scratch);
   if (sessions.empty()) {
     proofs.push_back({"recording", "no session was written", "see the messages of cudadiag run"});
@@ -258,7 +258,7 @@ DriverReport ask_driver() {
     if (key == "version") report.version = value;
     if (key == "gpu") report.gpus.push_back(value);
   }
-  if (report.version.empty() && report.problem.empty()) report.problem = "the driver crashed when it was asked";
+  if (report.version.empty() && report.problem.empty()) report.problem = "the driver crashed when it was queried";
   return report;
 }
 

@@ -46,7 +46,7 @@ class HelpFormat : public CLI::Formatter {
 
   std::string make_option_desc(const CLI::Option* option) const override {
     const std::string standard = option->get_default_str();
-    return option->get_description() + (standard.empty() ? "" : "; " + standard + " if left out");
+    return option->get_description() + (standard.empty() ? "" : "; default: " + standard);
   }
 
  private:

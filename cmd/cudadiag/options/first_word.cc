@@ -8,7 +8,7 @@
 namespace cudadiag::command {
 
 std::string wrong_first_word(const CLI::App& app, const std::vector<std::string>& words) {
-  if (words.empty()) return "which command? See cudadiag --help";
+  if (words.empty()) return "no command was given; see cudadiag --help";
   const std::string& word = words.front();
   if (!app.get_subcommands([&](const CLI::App* command) { return command->get_name() == word; }).empty()) return "";
   if (word == "-h" || word == "--help" || word == "--version") return "";

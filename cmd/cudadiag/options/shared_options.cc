@@ -7,7 +7,8 @@
 namespace cudadiag::command {
 namespace {
 
-constexpr const char* kSession = "number in cudadiag list, name, its beginning, or folder; the latest if left out";
+constexpr const char* kSession =
+    "a session by number in cudadiag list, name, beginning of the name, or folder; default: the latest";
 
 }  // namespace
 
@@ -22,15 +23,15 @@ void add_input(CLI::App* command, std::string& session, std::optional<std::strin
 
 void name_page(CLI::App* command, const std::string& example) {
   const std::string page = "cudadiag-" + command->get_name();
-  command->footer((example.empty() ? "" : "Example: " + example + "\n") + "The manual says more: man " + page);
+  command->footer((example.empty() ? "" : "Example: " + example + "\n") + "See also: man " + page);
 }
 
 CLI::Option* add_verbosity(CLI::App* command, report::Verbosity& verbosity) {
   auto* quiet = command->add_flag_callback(
-      "-q,--quiet", [&] { verbosity = report::Verbosity::quiet; }, "one line for each failure");
+      "-q,--quiet", [&] { verbosity = report::Verbosity::quiet; }, "print one line for each failure");
   command
       ->add_flag_callback(
-          "-v,--verbose", [&] { verbosity = report::Verbosity::verbose; }, "everything that is known")
+          "-v,--verbose", [&] { verbosity = report::Verbosity::verbose; }, "print all details")
       ->excludes(quiet);
   return quiet;
 }
@@ -38,10 +39,10 @@ CLI::Option* add_verbosity(CLI::App* command, report::Verbosity& verbosity) {
 void add_recording(CLI::App* command, wire::RecordOptions& record) {
   const Words<wire::Markers> markers = {
       {"sparse", wire::Markers::sparse}, {"dense", wire::Markers::dense}, {"off", wire::Markers::off}};
-  add_word(command, "--markers", record.markers, markers, "completion markers");
+  add_word(command, "--markers", record.markers, markers, "how often the GPU writes completion markers");
   const Words<wire::WatchBy> watch_by = {
       {"auto", wire::WatchBy::automatic}, {"cupti", wire::WatchBy::cupti}, {"hooks", wire::WatchBy::hooks}};
-  add_word(command, "--watch-by", record.watch_by, watch_by, "how calls are observed");
+  add_word(command, "--watch-by", record.watch_by, watch_by, "how to observe CUDA calls");
   command->add_flag_callback(
       "--no-python-stacks", [&] { record.python_stacks = false; }, "record no Python stacks");
   command->add_flag_callback(
@@ -53,20 +54,20 @@ void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
   add_number(command, "--repeat", rerun.repeat, NumberRange<unsigned>{1u, 1000u, "number from 1 to 1000"}, "N",
              "give up after N reruns without a failure")
       ->default_str(std::to_string(rerun.repeat));
-  command->add_flag("--show-rerun", rerun.show, "show what reruns print, on standard error");
+  command->add_flag("--show-rerun", rerun.show, "show the output of reruns on standard error");
   command->add_flag_callback(
       "--no-device-pass", [&] { rerun.device = false; }, "make no rerun for a GPU core dump");
   auto* no_values = command->add_flag_callback(
-      "--no-values", [&] { rerun.values = false; }, "take no values from the program's variables");
+      "--no-values", [&] { rerun.values = false; }, "read no values from the program's variables");
   auto* save_inputs =
       command
           ->add_flag("--save-inputs", rerun.save_inputs, "save the failing PyTorch call, with a script that replays it")
           ->excludes(no_values);
   auto* save_launch = command->add_flag("--save-launch", rerun.save_launch,
-                                        "save the failing kernel launch with its memory, and make it again alone");
+                                        "save the failing kernel launch with its memory, and repeat it on its own");
   auto* save_limit = add_number(command, "--save-limit", rerun.save_limit,
                                 NumberRange<unsigned>{1u, 1u << 20, "number from 1 to 1048576"}, "MIB",
-                                "largest size of the tensors or memory to save")
+                                "most memory to save for the launch or the tensors")
                          ->default_str(std::to_string(rerun.save_limit));
   command->parse_complete_callback([=] {
     if (save_limit->count() > 0 && save_inputs->count() == 0 && save_launch->count() == 0) {
@@ -74,8 +75,9 @@ void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
     }
   });
   command->add_flag("--keep-core", rerun.keep_core, "keep the GPU core dump even if it is large");
-  command->add_flag("--cross-check", rerun.cross_check, "compare the GPU core dump with what cuda-gdb says");
-  command->add_flag("--sanitize", rerun.sanitize, "make a rerun under compute-sanitizer for the failing kernel");
+  command->add_flag("--cross-check", rerun.cross_check,
+                    "compare the answer from the GPU core dump with that of cuda-gdb");
+  command->add_flag("--sanitize", rerun.sanitize, "rerun the failing kernel under compute-sanitizer");
   add_number(command, "--wait-limit", rerun.patience, NumberRange<double>{0.01, 86400.0, "number from 0.01 to 86400"},
              "SECONDS", "how long a rerun waits for one operation")
       ->default_str(fmt::format("{}", rerun.patience));

@@ -39,10 +39,10 @@ bool write_file(const std::string& file, const std::string& page) {
 
 int write_page(const session::Session& session, const PageRequest& request) {
   std::string file = request.file;
-  if (file == "-" && request.open) return say("--html - --open: a browser shows a file: name one"), kOwnFailure;
+  if (file == "-" && request.open) return say("--html - --open: a browser needs a file; name one"), kOwnFailure;
   const std::string extension = std::filesystem::path(file).extension().string();
   if (!file.empty() && file != "-" && extension != ".html" && extension != ".htm") {
-    say("--html " + file + ": the file's name must end in .html. The session comes first: cudadiag report " +
+    say("--html " + file + ": the name of the file must end in .html. The session comes first: cudadiag report " +
         diagnose::shell_word(file) + " --html FILE.html");
     return kOwnFailure;
   }
@@ -53,7 +53,7 @@ int write_page(const session::Session& session, const PageRequest& request) {
   if (file.empty() || file == "-") return print(page), 0;
   if (!write_file(file, page)) return kOwnFailure;
   say("the page is " + file +
-      (request.keep_names ? "" : "; home folders, user and host names are taken out: review it before sharing"));
+      (request.keep_names ? "" : "; home folders, user and host names are removed; review it before you share it"));
   if (!request.open) return 0;
   if (const auto failure = open_in_browser(file)) return say(*failure), kOwnFailure;
   return 0;

@@ -81,7 +81,7 @@ class Text {
     const auto missing = std::count_if(launch_.blocks.begin(), launch_.blocks.end(), [](const Block& block) {
       return block.unsaved != replay::Unsaved::no && block.reach != replay::Reach::nothing;
     });
-    if (missing > 0) add("", fmt::format("{} blocks were not saved, or not whole: their rest is zero", missing));
+    if (missing > 0) add("", fmt::format("{} blocks were not saved, or only in part; the rest is zero", missing));
     if (answer.only_reached) add("", "the GPU has no room for the memory that nothing points to");
   }
 

@@ -57,7 +57,7 @@ class Offer {
     if (!is_wanted()) return;
     if (!recording_.keeps_session()) {
       if (!report_.findings()) return;
-      return say(std::string("cannot rerun the command to prove this: it could not keep a session") +
+      return say(std::string("cannot rerun the command to prove this: no session could be stored") +
                  (options_.recording.output ? "" : "; name its folder with -o FOLDER"));
     }
     if (!is_agreed()) return;
@@ -94,7 +94,7 @@ class Offer {
     if (plan_.isolated) {
       outlook.limits = "it cannot write files";
     } else if (const auto missing = launch::missing_isolation(); missing && options_.rerun_mode == RerunMode::ask) {
-      outlook.limits = "it can repeat all that the program does (" + *missing + " to isolate it)";
+      outlook.limits = "it can repeat everything that the program does (" + *missing + " to isolate it)";
     }
     outlook.purpose = report_.findings() ? "to prove this" : "to see which operations race";
     return outlook;
@@ -131,7 +131,7 @@ class Offer {
     const std::string command =
         "prove this and find the cause: " +
         diagnose::bisect_command(session_to_name(session_, options_), session_.manifest.input_read);
-    say(why.empty() ? "to " + command : "not run again, as " + why + ". To " + command);
+    say(why.empty() ? "to " + command : "not run again, because " + why + ". To " + command);
     return false;
   }
 

@@ -46,7 +46,7 @@ std::string purpose(const RerunSpec& spec) {
     case PassKind::device:
       return "for a GPU core dump";
     case PassKind::eager:
-      return spec.values.empty() ? "without torch.compile" : "without torch.compile, and takes the values there";
+      return spec.values.empty() ? "without torch.compile" : "without torch.compile, and reads the values there";
     case PassKind::sanitize:
       return "under compute-sanitizer";
     case PassKind::memory:
@@ -56,7 +56,7 @@ std::string purpose(const RerunSpec& spec) {
     case PassKind::origin:
       return "traces where the bad value came from";
     default:
-      return fmt::format("waits for {}{}", spec.waits, spec.without_values ? ", and takes no values" : "");
+      return fmt::format("waits for {}{}", spec.waits, spec.without_values ? ", and reads no values" : "");
   }
 }
 
@@ -87,7 +87,7 @@ void print_confirmed(const RerunEnded& rerun) {
 
 std::string why_no_hang_dump(const RerunEnded& rerun) {
   if (rerun.interrupted) return "the rerun was interrupted";
-  if (rerun.dump_asked) return "the driver was asked for one and wrote none";
+  if (rerun.dump_asked) return "the driver was asked for one, but wrote none";
   return !rerun.pass().cut_short
              ? "the program ended before one could be requested"
              : "no process could be asked for one: only NVIDIA's driver takes such requests, for work on a GPU";
@@ -128,9 +128,8 @@ std::string sentence(const supervise::RerunObstacle& obstacle) {
 }
 
 std::string sentence(supervise::NoCrossCheck obstacle) {
-  return obstacle == supervise::NoCrossCheck::asked_already
-             ? "cuda-gdb has already been asked about its GPU core dump"
-             : "the session has no GPU core dump that cuda-gdb could be asked about";
+  return obstacle == supervise::NoCrossCheck::asked_already ? "cuda-gdb has already read its GPU core dump"
+                                                            : "the session has no GPU core dump for cuda-gdb to read";
 }
 
 void RerunSpeech::begins(const RerunSpec& spec, std::size_t number) {
@@ -180,7 +179,7 @@ void RerunSpeech::cannot(const RerunProblem& problem) {
     case Kind::debugger_failed:
       return say(problem.failure.what + "; " + debugger_advice(problem.file));
     case Kind::no_suspected_kernel:
-      return say("no rerun under compute-sanitizer: no kernel is suspected by name");
+      return say("no rerun under compute-sanitizer: the name of the suspected kernel is not known");
     case Kind::no_sanitizer:
       return say(
           "compute-sanitizer is not installed here; cudadiag report -v shows the command for a machine that has it");
@@ -188,14 +187,14 @@ void RerunSpeech::cannot(const RerunProblem& problem) {
       return say("no inputs were saved: no rerun confirmed the failure");
     case Kind::nothing_saved:
       return say(
-          "no inputs were saved: that takes an operator of PyTorch at a Python line of yours, outside of backward "
+          "no inputs were saved: only a PyTorch operator at one of your Python lines can be saved, outside backward "
           "passes "
           "and compiled code");
     case Kind::no_launch_saved:
       return say(
-          "no launch was saved: that takes one failing kernel, alone on the GPU in a rerun; if it is a node of a "
+          "no launch was saved: a rerun must find one failing kernel, alone on the GPU; if it is a node of a "
           "graph, "
-          "the report's notes may say what kept it from being saved");
+          "the report's notes may say why it was not saved");
     case Kind::replay_not_started:
       return say("the replay could not be started: " + problem.failure.what);
   }

@@ -12,7 +12,7 @@
 
 namespace cudadiag::command {
 
-// The end of "not run again, as …".
+// The end of "not run again, because …".
 std::string sentence(const supervise::RerunObstacle& obstacle);
 std::string sentence(supervise::NoCrossCheck obstacle);
 

@@ -73,7 +73,7 @@ void print_why_no_process() {
     say("the program could not use CUDA: " + driver.problem +
         "; check that nvidia-smi works for this user and that CUDA_VISIBLE_DEVICES names a GPU");
   } else {
-    say("the program did not use CUDA, as far as was recorded. If it should use CUDA: cudadiag doctor");
+    say("the program did not use CUDA, as far as the recording shows. If it should use CUDA, run: cudadiag doctor");
   }
 }
 

@@ -180,7 +180,7 @@ class WatchedRun {
     RunSpeech speech(recording_, *report_, options_);
     if ((options_.hang_after || options_.hang_report) && recording_.arena() == nullptr) {
       say(std::string(options_.hang_after ? "--hang-after" : "--hang-report") +
-          " has no effect here: the program has no shared memory through which it could be watched");
+          " has no effect here: the recording has no shared memory");
     } else if (options_.hang_report) {
       stalls_.emplace(*recording_.arena(), *options_.hang_report);
     }

@@ -20,7 +20,7 @@ using supervise::LiveRun;
 std::string still_there(const session::LivePlace& place) {
   std::string pids;
   for (const std::uint32_t pid : session::holders_of(place)) pids += (pids.empty() ? "" : ", ") + std::to_string(pid);
-  return pids.empty() ? "" : "; its program still runs, unwatched: pid " + pids;
+  return pids.empty() ? "" : "; its program still runs, but is not recorded: pid " + pids;
 }
 
 base::Error failure_of(const supervise::KilledRun& run) {
@@ -28,7 +28,7 @@ base::Error failure_of(const supervise::KilledRun& run) {
   return {"the run of " + run.folder.string() + " is incomplete: its cudadiag run was killed" +
               (lost ? ", and what it had recorded is lost" : "") + still_there(run.place),
           lost ? "cudadiag list shows the other sessions"
-               : "for what it had written until then: cudadiag report " + diagnose::shell_word(run.folder.string())};
+               : "to see what it had written by then: cudadiag report " + diagnose::shell_word(run.folder.string())};
 }
 
 void print_newer_run(const std::vector<session::Root>& roots, const base::Result<fs::path>& shown) {

@@ -267,7 +267,7 @@ def program_that_clears_its_environment_is_left_alone(machine):
     kept = [f"{name}={machine.environment[name]}" for name in ("LD_LIBRARY_PATH", "CUDADIAG_SIM_PLAN")]
     result = machine.run("env", "-i", *kept, *program("ten_launches.py"))
     expect((result.stdout, result.returncode), ("result 700\n", 3), "result of one that fails")
-    expect_in("the program did not use CUDA, as far as was recorded. If it should use CUDA: cudadiag doctor", result.stderr,
+    expect_in("the program did not use CUDA, as far as the recording shows. If it should use CUDA, run: cudadiag doctor", result.stderr,
               "message")
 
 

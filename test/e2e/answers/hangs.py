@@ -336,12 +336,12 @@ def status_of_a_killed_launcher_is_refused(machine):
             result = machine.cudadiag("status", session)
             expect((result.stdout, result.returncode), ("", 125), f"result for {place!r}")
             expect_in("its cudadiag run was killed, and what it had recorded is lost", result.stderr, "what is wrong")
-            left = f"; its program still runs, unwatched: pid {pid};"
+            left = f"; its program still runs, but is not recorded: pid {pid};"
             expect(left in result.stderr, place is None, "what is left of it")
             if place is None:
                 expect(machine.cudadiag("status").stderr.splitlines()[0],
                        "cudadiag: a newer run is incomplete: its cudadiag run was killed, and what it had recorded is "
-                       f"lost (cudadiag list shows it: {session}); its program still runs, unwatched: pid {pid}",
+                       f"lost (cudadiag list shows it: {session}); its program still runs, but is not recorded: pid {pid}",
                        "status where no session is named")
     finally:
         os.kill(pid, signal.SIGKILL)
@@ -365,7 +365,7 @@ def status_of_a_launcher_that_was_killed_after_a_failure_leads_to_what_it_wrote(
     expect_in("a sticky error, and nothing after it is recorded", shown, "why")
     run.kill()
     run.wait()
-    for left in (f"; its program still runs, unwatched: pid {pid}", ""):
+    for left in (f"; its program still runs, but is not recorded: pid {pid}", ""):
         expect(machine.cudadiag("status", session).stderr,
                f"cudadiag: the run of {session} is incomplete: its cudadiag run was killed{left}; for what it had written "
                f"until then: cudadiag report {session}\n", "status")

@@ -130,7 +130,7 @@ def wrong_command_lines_are_explained(machine):
             (["./file"], "no such command ./file; see cudadiag --help"),
             (["report", "file"], "file is not a folder, so it is not a session; cudadiag list shows them"),
             (["--quiet"], "no such option before a command: --quiet; see cudadiag --help"),
-            ([], "which command? See cudadiag --help"),
+            ([], "no command was given; see cudadiag --help"),
             (["help", "foo"], "no such command foo; see cudadiag --help"),
             (["run", "--bogus", "--", "true"], "no such option: --bogus; see cudadiag run --help"),
             (["run"], "COMMAND is required; see cudadiag run --help"),
@@ -200,7 +200,7 @@ def wrong_values_are_refused_before_anything_runs(machine):
     (machine.folder / "empty").touch()
     expect(_refused(machine, "core", "empty"),
            "empty is empty; the driver writes GPU core dumps with CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1", "an empty dump")
-    expect(_refused(machine, "report", "--bundle=-"), "--bundle=-: a bundle goes to a file: name one", "no file")
+    expect(_refused(machine, "report", "--bundle=-"), "--bundle=-: a bundle must go to a file; name one", "no file")
     for option, value, message in (
             ("--window", "1", "expected one of calls, sites, all, got 1"), ("--kernel", "", '"" is not a REGEX'),
             ("--site", ":5", ":5 is not FILE:LINE, for example train.py:41"),
@@ -214,10 +214,10 @@ def wrong_values_are_refused_before_anything_runs(machine):
 def options_that_rule_each_other_out_are_refused_before_anything_runs(machine):
     for option in ("--sanitize", "--save-launch", "--save-inputs", "--cross-check", "--keep-core"):
         expect(_refused(machine, "run", option, "--rerun=never", "--", "echo", "ran"),
-               f"{option} asks for a rerun, and --rerun=never makes none; leave one of them out", option)
+               f"{option} needs a rerun, but --rerun=never makes none; leave one of them out", option)
     for option in ("--cross-check", "--keep-core"):
         expect(_refused(machine, "run", "--no-device-pass", option, "--", "echo", "ran"),
-               f"{option} needs the GPU core dump of a rerun, and --no-device-pass makes none; leave one of them out",
+               f"{option} needs the GPU core dump of a rerun, but --no-device-pass makes none; leave one of them out",
                option)
         for mode in ("--rerun=never", "--no-device-pass"):
             result = machine.cudadiag("run", mode, option, "--hang-after", "60", "--hang-dump", "--", "echo", "ran")
@@ -526,7 +526,7 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
 
 
 def doctor_says_how_reruns_are_kept_apart(machine):
-    for wrapper, found in (("without_landlock.py", "not isolated (no Landlock), so none is made unless asked for; use cudadiag bisect\n"),
+    for wrapper, found in (("without_landlock.py", "not isolated (no Landlock), so cudadiag reruns only on request; use cudadiag bisect\n"),
                            ("without_namespaces.py", "isolated, without a network: ")):
         machine.wrapper = program(wrapper)
         expect_in("        reruns            " + found, machine.cudadiag("doctor").stdout, "doctor")

@@ -36,7 +36,7 @@ def _expect_once(machine, *kinds, reached=False):
 
 
 def _has_private_network(machine):
-    return "isolated, with a network of their own\n" in machine.cudadiag("doctor").stdout
+    return "isolated, with a private network\n" in machine.cudadiag("doctor").stdout
 
 
 def _needs_private_network(machine):

@@ -339,7 +339,7 @@ def launch_of_another_host_runs_only_on_request(machine):
     _change(folder, move)
     refused = machine.cudadiag("replay", folder)
     expect(refused.returncode, 125, "status")
-    expect_in("not run, as the launch may be somebody else's: it was saved on another host", refused.stderr, "message")
+    expect_in("not run, because the launch may belong to somebody else: it was saved on another host", refused.stderr, "message")
     expect(_replayed(machine, "--foreign", folder)["outcome"], "fails as it did", "on request")
 
 

@@ -320,7 +320,7 @@ def interrupted_run_is_not_repeated(machine):
     target.send_signal(signal.SIGTERM)
     rest = target.communicate(timeout=60)[1]
     expect(target.returncode, -signal.SIGTERM, "status")
-    expect_in("not run again, as it was interrupted", rest, "message")
+    expect_in("not run again, because it was interrupted", rest, "message")
     expect(len(machine.report()["passes"]), 1, "passes")
 
 
@@ -372,10 +372,10 @@ def bisect_proves_what_was_recorded(machine):
     expect(result.returncode, 3, "status of the run")
     expect_proven(machine.report())
     again = expect_success(bisect(machine, folder))
-    expect_in("a rerun would add nothing: the failure is already proven; to ask for more: --sanitize, --save-launch, --save-inputs, --origin\n",
+    expect_in("a rerun would add nothing: the failure is already proven; for more evidence, use: --sanitize, --save-launch, --save-inputs, --origin\n",
               again.stderr, "stderr of a second one")
     asked = expect_success(bisect(machine, folder, "--cross-check"))
-    expect_in("already proven; the session has no GPU core dump that cuda-gdb could be asked about;", asked.stderr,
+    expect_in("already proven; the session has no GPU core dump for cuda-gdb to read;", asked.stderr,
               "stderr of one that asks for the debugger")
     expect_in("[proven]", again.stdout, "report of a second one")
 
@@ -494,7 +494,7 @@ def shell_that_records_by_env_is_no_other_launcher(machine):
     passes = [each["name"] for each in machine.report("-o", "kept")["passes"]]
     expect(passes, ["record", "confirm", "device"], "passes, with " + result.stderr)
     said = machine.run(*machine.command("run", "-o", "nested", "--", *program("ten_launches.py"))).stderr
-    expect_in("not run again, as it ran under another cudadiag", said, "what a nested one says")
+    expect_in("not run again, because it ran under another cudadiag", said, "what a nested one says")
 
 
 def which_of_the_kernels_of_a_line_it_is_a_rerun_says(machine):

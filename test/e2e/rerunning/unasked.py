@@ -11,7 +11,7 @@ from passes import AGAIN, expect_proven, outcomes, rerun, session_of
 
 def _expect_refused(machine, result, why):
     """Expects no rerun, the reason, and the command that requests one."""
-    (line,) = [line for line in result.stderr.splitlines() if "not run again, as " in line]
+    (line,) = [line for line in result.stderr.splitlines() if "not run again, because " in line]
     expect_in(why, line.partition(", as ")[2], "message")
     expect_in(". To prove this and find the cause: cudadiag bisect", line, "message")
     expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
@@ -72,7 +72,7 @@ def program_at_a_terminal_is_not_repeated(machine):
     machine.plan(AGAIN)
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     shown, _ = machine.on_terminal(*machine.command("run", "--rerun=auto", "--", *program("probe.py")))
-    expect_in("not run again, as its input is a terminal. To prove this and find the cause: cudadiag bisect\r\n", shown, "terminal")
+    expect_in("not run again, because its input is a terminal. To prove this and find the cause: cudadiag bisect\r\n", shown, "terminal")
     assert "<INPUT" not in shown, shown
 
 
@@ -100,7 +100,7 @@ def pipe_that_somebody_may_have_written_to_is_an_obstacle(machine):
     os.close(writer)
     os.close(source)
     expect(said[0], "words\n", "what it read")
-    expect_in("not run again, as its input is a pipe that somebody could write to", said[1], "message")
+    expect_in("not run again, because its input is a pipe that somebody could write to", said[1], "message")
 
 
 def pipe_that_was_closed_is_read_again(machine):
@@ -189,7 +189,7 @@ def question_says_that_a_rerun_is_not_isolated(machine):
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     shown, _ = machine.on_terminal(*machine.command("run", "--rerun=ask", "--no-device-pass", "--", *program("probe.py")),
                                    typed=b"n\n", after=b"[y/N]", until=b"cudadiag: to prove")
-    expect_in("it can repeat all that the program does (no Landlock to isolate it). [y/N]", shown, "terminal")
+    expect_in("it can repeat everything that the program does (no Landlock to isolate it). [y/N]", shown, "terminal")
 
 
 def rerun_that_was_asked_for_has_no_descriptor_of_the_first_run(machine):

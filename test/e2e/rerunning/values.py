@@ -138,7 +138,7 @@ def saved_call_is_made_again_and_told(machine):
 def inputs_that_cannot_be_saved_are_said_not_to_be(machine):
     machine.plan(FAULT)
     result, report = _rerun(machine, *program("values.py"), options=["--save-inputs"])
-    expect_in("no inputs were saved: that takes an operator of PyTorch", result.stderr, "message")
+    expect_in("no inputs were saved: only a PyTorch operator at one", result.stderr, "message")
     expect(report["findings"][0]["inputs"], None, "inputs")
 
 
@@ -222,7 +222,7 @@ def watched_line_that_cannot_be_reached_is_said(machine):
     file, line = true_line("watched.py")
     reached = f"watched.py:{line}"
     for wrong, at_once, at_last in (
-            ("wached.py:3", "found no file wached.py here, nor beside the command's files; the line is watched if the "
+            ("wached.py:3", "found no file wached.py here or next to the command's files; the line is watched if the "
              "program comes to run such a file all the same", "in files whose path ends in wached.py"),
             ("/no/watched.py:3", "found no file /no/watched.py; the line is watched if the program comes to run such "
              "a file all the same", "in files whose path ends in /no/watched.py"),
@@ -233,10 +233,10 @@ def watched_line_that_cannot_be_reached_is_said(machine):
         first, *rest = result.stderr.splitlines() if at_once else ["", *result.stderr.splitlines()]
         expect(first, f"cudadiag: --watch {wrong}: {at_once}" if at_once else "", "what is said at once")
         expect(len(rest), 1, "lines of " + result.stderr)
-        expect_in(f"cudadiag: --watch {wrong}: the line was not seen to be reached; ", rest[0], "what is said at last")
+        expect_in(f"cudadiag: --watch {wrong}: no process was seen to reach the line; ", rest[0], "what is said at last")
         expect_in(at_last, rest[0], "why")
     never = machine.run("true", options=["--watch", reached])
-    expect_in("CUDA was not initialised, and lines are watched from then on", never.stderr, "a program without CUDA")
+    expect_in("CUDA was not initialised, and lines are watched only after that", never.stderr, "a program without CUDA")
     native = machine.run(machine.build / "targets/healthy", options=["--watch", reached])
     expect_in("no Python was seen to run", native.stderr, "a program without Python")
 

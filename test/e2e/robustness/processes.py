@@ -167,7 +167,7 @@ def processes_beyond_all_places_are_counted(machine):
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
     expect(machine.report(*kept)["verdict"], "inconclusive", "verdict where nothing fails in those that were recorded")
     expect([note["text"] for note in report["notes"] if "not recorded" in note["text"]],
-           ["2 processes were not recorded: a recording holds 1 at most, and processes that have ended count; start "
+           ["2 processes were not recorded: a recording has room for 1, and processes that have ended count; start "
             "cudadiag closer to the part that fails"], "notes")
 
 
