@@ -74,7 +74,7 @@ std::string why_unreached(const session::Session& session, const std::string& fi
   const bool hooked = std::any_of(session.processes.begin(), session.processes.end(), [](const auto& process) {
     return session::has(process.record, session::Property::python_hook);
   });
-  if (!hooked) return "no Python code ran after CUDA was initialised, and lines are watched only then";
+  if (!hooked) return "no Python code was seen to run after CUDA was initialised, and lines are watched only then";
   return "lines are watched after CUDA is initialised, if they contain code, in files whose path ends in " + file;
 }
 

@@ -88,7 +88,7 @@ std::string in_plain_words(std::string text, const std::vector<CLI::App*>& selec
   // The first validator removes the mark, so the second one describes the value.
   const std::string wanted = option == nullptr ? "" : option->get_validator(1)->get_name();
   text.resize(text.size() - after.size());
-  return text.replace(at, before.size(), " wants ") + (wanted.empty() ? "" : ", " + wanted);
+  return text.replace(at, before.size(), " needs ") + (wanted.empty() ? "" : ", " + wanted);
 }
 
 // CLI11 would split a word or value like [a,b], because it looks like a list. This mark before the value prevents this,

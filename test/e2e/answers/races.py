@@ -51,7 +51,7 @@ def a_stream_is_one_whatever_context_is_current(machine):
 
 
 def where_nothing_was_recorded_no_race_is_denied(machine):
-    for command, why in ((["true"], "the program did not use CUDA, as far as was recorded"),
+    for command, why in ((["true"], "the program did not use CUDA, as far as the recording shows"),
                          ([machine.build / "targets/healthy"], "nothing was recorded: ")):
         result = machine.cudadiag("races", "--watch-by=cupti", "--", *command)
         expect(result.returncode, 0, "status")

@@ -135,8 +135,8 @@ def rerun_by_hand_needs_what_the_program_read(machine):
         command = f"cudadiag bisect {session_of(machine).resolve()} <INPUT"
         expect_in(command + "  # ", machine.cudadiag("report").stdout, "what is advised")
         refused = machine.cudadiag("bisect")
-        expect((refused.returncode, refused.stderr), (125, "cudadiag: the command read its standard input, which its "
-               f"reruns need again, from a file; {command}\n"), "without it")
+        expect((refused.returncode, refused.stderr), (125, "cudadiag: the command read its standard input; its reruns "
+               f"need the same input from a file; {command}\n"), "without it")
         expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
         with give(words) as source:
             machine.cudadiag("bisect", "--no-device-pass", stdin=source)

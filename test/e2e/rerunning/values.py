@@ -227,7 +227,7 @@ def watched_line_that_cannot_be_reached_is_said(machine):
             ("/no/watched.py:3", "found no file /no/watched.py; the line is watched if the program comes to run such "
              "a file all the same", "in files whose path ends in /no/watched.py"),
             (f"{file}:4000", f"{file} ends at line {len(open(file, encoding='utf-8').readlines())}", file),
-            (f"{file}:1", None, "lines are watched once CUDA is initialised, where they hold code")):
+            (f"{file}:1", None, "lines are watched after CUDA is initialised, if they contain code")):
         result = machine.run(*program("watched.py"), options=["--watch", reached, "--watch", wrong])
         expect((result.returncode, result.stdout), (0, ""), "result")
         first, *rest = result.stderr.splitlines() if at_once else ["", *result.stderr.splitlines()]
@@ -238,7 +238,7 @@ def watched_line_that_cannot_be_reached_is_said(machine):
     never = machine.run("true", options=["--watch", reached])
     expect_in("CUDA was not initialised, and lines are watched only after that", never.stderr, "a program without CUDA")
     native = machine.run(machine.build / "targets/healthy", options=["--watch", reached])
-    expect_in("no Python was seen to run", native.stderr, "a program without Python")
+    expect_in("no Python code was seen to run after CUDA was initialised", native.stderr, "a program without Python")
 
 
 def _started(machine, case):

@@ -47,7 +47,7 @@ def another_user(machine):
     plain, recorded = machine.plain(*command), machine.run(*command)
     expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
     assert "could not use CUDA" not in recorded.stderr, recorded.stderr
-    expect_in("the program did not use CUDA, as far as was recorded", recorded.stderr, "what is said")
+    expect_in("the program did not use CUDA, as far as the recording shows", recorded.stderr, "what is said")
 
 
 def _older_session(machine):
