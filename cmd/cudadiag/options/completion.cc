@@ -118,7 +118,7 @@ _cudadiag_sessions() {
   cudadiag list 2>/dev/null | while read -r number rest; do [[ $number == [0-9]* ]] && echo "$number"; done
 }
 
-# The command that cudadiag runs begins at word $1.
+# Completes the command that cudadiag runs, which begins at word $1.
 _cudadiag_command() {
   if declare -F _command_offset >/dev/null; then
     _command_offset "$1"
@@ -132,7 +132,7 @@ _cudadiag_command() {
 _cudadiag() {
   local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} valued at
   COMPREPLY=()
-  # bash makes three words of --option=value.
+  # bash splits --option=value into three words.
   [[ $current == = ]] && current=
   [[ $before == = ]] && before=${COMP_WORDS[COMP_CWORD - 2]}
 )sh";
@@ -286,7 +286,7 @@ end
 function __cudadiag_begins
   test (count (commandline -opc)) -eq 1
 end
-# The command that cudadiag runs is completed by its own rules.
+# Completes the command that cudadiag runs by the rules of that command.
 function __cudadiag_command
   set -l words (commandline -opc)[3..-1]
   while set -q words[1]; and string match -q -- '-*' $words[1]
