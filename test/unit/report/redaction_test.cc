@@ -129,6 +129,7 @@ TEST_CASE("logins are removed from options that take one") {
 }
 
 TEST_CASE("passwords of short options and of logins are removed from a command") {
+  using Words = std::vector<std::string>;
   CHECK(redaction.words({"x", "-phunter2", "-p8080", "-pthread", "-p1/x", "--pw", "abc", "--pw=abc"}) ==
         Words{"x", "-pREDACTED", "-p8080", "-pthread", "-p1/x", "--pw", "REDACTED", "--pw=REDACTED"});
   CHECK(redaction.words({"x", "--key=k3yvalue", "--key", "k3yvalue", "--key", "name", "--key=3"}) ==

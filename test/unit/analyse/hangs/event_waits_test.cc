@@ -76,13 +76,8 @@ TEST_CASE("the wait refers to the latest record before it") {
   picture.issue(s, op::Kind::event_wait, 0, kEvent);
   picture.issue(s, op::Kind::kernel, op::kMarked);
   picture.issue(t, op::Kind::kernel, op::kMarked);
-<<<<<<< HEAD
   picture.issue(t, op::Kind::event_record, 0, kEvent);  // after the wait
-  CHECK(candidate_streams(picture) == Streams{s, t});
-=======
-  picture.issue(t, op::Kind::event_record, 0, kEvent);  // later than the wait
   CHECK(candidate_streams(picture) == StreamIds{s, t});
->>>>>>> e2d5d7a6 (Redact passwords of short options and of logins without a scheme)
 }
 
 TEST_CASE("chains of waits are followed") {
