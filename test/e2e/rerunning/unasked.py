@@ -12,7 +12,7 @@ from passes import AGAIN, expect_proven, outcomes, rerun, session_of
 def _expect_refused(machine, result, why):
     """Expects no rerun, the reason, and the command that requests one."""
     (line,) = [line for line in result.stderr.splitlines() if "not run again, because " in line]
-    expect_in(why, line.partition(", as ")[2], "message")
+    expect_in(why, line.partition(", because ")[2], "message")
     expect_in(". To prove this and find the cause: cudadiag bisect", line, "message")
     expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
 

@@ -54,7 +54,7 @@ TEST_CASE("binary cross entropy") {
   Symptoms symptoms = pytorch_assert(kBce, "Loss.cu");
   CHECK(id_of(symptoms) == "bce-input-outside-0-1");
   symptoms.arguments = {floats("target", 0, 1), floats("logits", -3.5, 4)};
-  CHECK(text_of(symptoms) == "binary_cross_entropy takes probabilities, from 0 to 1: logits has min -3.5, max 4");
+  CHECK(text_of(symptoms) == "binary_cross_entropy takes probabilities from 0 to 1, but logits has min -3.5, max 4");
   CHECK(explain(symptoms)->proof == std::vector<std::size_t>{1});
   symptoms.arguments = {floats("target", 0, 1), floats("probs", 0, 1)};
   CHECK(text_of(symptoms) == "an input of binary_cross_entropy is NaN or not between 0 and 1");
@@ -67,7 +67,7 @@ TEST_CASE("binary cross entropy with weights") {
   Symptoms symptoms = pytorch_assert(kBce, "Loss.cu");
   symptoms.arguments = {floats("self", 0, 0.5, 3), floats("y", 0, 1), floats("weight", 0.5, 20)};
   symptoms.arguments[0].origin = session::ValueOrigin::schema;
-  CHECK(text_of(symptoms) == "binary_cross_entropy takes probabilities, from 0 to 1: self has 3 NaN");
+  CHECK(text_of(symptoms) == "binary_cross_entropy takes probabilities from 0 to 1, but self has 3 NaN");
 }
 
 TEST_CASE("other distributions") {

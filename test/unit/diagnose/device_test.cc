@@ -186,7 +186,7 @@ TEST_CASE("a warp that has exited: the line, without block and thread") {
   recorded.add_device("far.nvcudmp.gz");
   CHECK(section(recorded.report(700), "Device") ==
         Lines{"cases.cu:15  block, thread: not known (the warp had exited)",
-              "Warp Illegal Address in a rerun; same kernel; its grid was not kept"});
+              "Warp Illegal Address in a rerun; same kernel; its grid was not recorded"});
 }
 
 TEST_CASE("under MPS the code that failed shows which process failed") {
@@ -251,8 +251,8 @@ TEST_CASE("a dump with another kernel does not belong to the finding") {
         "line, block, thread: not known (in the rerun for a core dump Warp Illegal Address came from another kernel: "
         "far_load, cases.cu:16)");
   CHECK(notes(report, "device-disagrees") ==
-        Lines{"in the rerun for a core dump Warp Illegal Address came from another kernel: far_load, cases.cu:16; it "
-              "is not used for this finding"});
+        Lines{"in the rerun for a core dump Warp Illegal Address came from another kernel: far_load, cases.cu:16; the "
+              "dump is not used for this finding"});
 }
 
 namespace {
@@ -282,7 +282,7 @@ TEST_CASE("the candidate with the dump's kernel leads, and is proven if no other
         std::string("it is one of these; ") + kFill + "this line, and no other line launches that kernel");
   REQUIRE(finding.device);
   CHECK(finding.device->line == 8);
-  CHECK(finding.device->join == "same kernel; its grid was not kept");
+  CHECK(finding.device->join == "same kernel; its grid was not recorded");
 }
 
 TEST_CASE("the failed call of a line is unknown if a call with another grid may have failed") {
@@ -426,7 +426,7 @@ TEST_CASE("a dump may name any node of a graph, including one of several kernels
   const Diagnosis report = diagnose::SessionState(recorded.session, analysis).diagnosis();
   CHECK(lines_of(report.findings.at(0)) == std::vector<int>{10, 20, 10});
   CHECK(device_of(report).line == 8);
-  CHECK(device_of(report).join == "same kernel; its grid was not kept; it is candidate 1");
+  CHECK(device_of(report).join == "same kernel; its grid was not recorded; it is candidate 1");
   CHECK(report.findings.at(0).because.text().find("a node of the line listed first may have") != std::string::npos);
 }
 

@@ -152,7 +152,7 @@ TEST_CASE("a CUDA library whose own error hides this one") {
   report.findings[0].reported_library = "libcublas.so.13";
   const std::string text = write_text(report, {});
   CHECK(text.find("Blamed  train.py:88 loss.item() (cudaMemcpyAsync): innocent\n"
-                  "        libcublas.so.13 made that call: its own error hides this one\n") != text.npos);
+                  "        libcublas.so.13 made that call; its own error hides this one\n") != text.npos);
 }
 
 TEST_CASE("the call that returned the error is innocent if the failed operation is known") {
