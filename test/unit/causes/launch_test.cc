@@ -54,7 +54,8 @@ TEST_CASE("too many registers") {
 }
 
 TEST_CASE("cooperative launches and clusters") {
-  CHECK(text_of(refused_launch(720, {4096, 2, 1}, {256, 1, 1})).find("8192 blocks of 256 threads") != std::string::npos);
+  CHECK(text_of(refused_launch(720, {4096, 2, 1}, {256, 1, 1})).find("8192 blocks of 256 threads") !=
+        std::string::npos);
   CHECK(id_of(refused_call(720, "cudaMalloc")) == "none");
   CHECK(id_of(refused_launch(912, {3, 1, 1}, {32, 1, 1})) == "invalid-cluster");
   CHECK(id_of(refused_launch(913, {3, 1, 1}, {32, 1, 1})) == "none");
