@@ -31,9 +31,9 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kKernelPatience{10};   // for one kernel
-constexpr std::chrono::milliseconds kTick{20};  // longer than one tick of the clock for file times
-constexpr std::ptrdiff_t kMostSpecials = 16;    // most sets of zeros with which one kernel is analysed
+constexpr std::chrono::seconds kKernelPatience{10};  // for one kernel
+constexpr std::chrono::milliseconds kTick{20};       // longer than one tick of the clock for file times
+constexpr std::ptrdiff_t kMostSpecials = 16;         // most sets of zeros with which one kernel is analysed
 constexpr sass::ZeroWords kAllZeros = ~sass::ZeroWords{0};
 constexpr int kToDie = 1000;  // milliseconds
 constexpr std::size_t kMostOutput = 64u << 20;
