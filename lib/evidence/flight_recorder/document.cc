@@ -1,0 +1,82 @@
+#include "evidence/flight_recorder/document.h"
+
+#include <algorithm>
+
+namespace cudadiag::evidence {
+
+namespace {
+
+// Many values may share one large dictionary.
+constexpr std::size_t kMostMembers = 64;
+
+}  // namespace
+
+bool Value::is_dictionary() const {
+  return document_ != nullptr && document_->kind(index_) == Document::Kind::dictionary;
+}
+bool Value::is_list() const { return document_ != nullptr && document_->kind(index_) == Document::Kind::list; }
+bool Value::is_text() const { return document_ != nullptr && document_->kind(index_) == Document::Kind::text; }
+
+std::string_view Value::text() const {
+  if (!is_text()) return {};
+  const Document::Entry& entry = document_->entries_[index_];
+  return {entry.text, static_cast<std::size_t>(entry.number)};
+}
+
+std::optional<std::int64_t> Value::integer() const {
+  if (document_ == nullptr) return std::nullopt;
+  const Document::Entry& entry = document_->entries_[index_];
+  const bool is_number = entry.kind == Document::Kind::integer || entry.kind == Document::Kind::boolean;
+  return is_number ? std::optional(entry.number) : std::nullopt;
+}
+
+std::size_t Value::size() const {
+  if (is_list()) return document_->entries_[index_].count;
+  return is_dictionary() ? document_->entries_[index_].count / 2 : 0;
+}
+
+Value Value::item(std::size_t index) const {
+  if (!is_list() || index >= size()) return {};
+  return {document_, document_->items_[static_cast<std::size_t>(document_->entries_[index_].number) + index]};
+}
+
+std::pair<Value, Value> Value::pair(std::size_t index) const {
+  if (!is_dictionary() || index >= size()) return {};
+  const std::uint32_t* key =
+      &document_->items_[static_cast<std::size_t>(document_->entries_[index_].number) + 2 * index];
+  return {Value(document_, key[0]), Value(document_, key[1])};
+}
+
+Value Value::member(std::string_view key) const {
+  if (!is_dictionary()) return {};
+  for (std::size_t i = 0; i < std::min(size(), kMostMembers); ++i) {
+    const auto [name, value] = pair(i);
+    if (name.is_text() && name.text() == key) return value;
+  }
+  return {};
+}
+
+std::optional<std::uint32_t> Document::add(Kind kind, std::int64_t number) {
+  if (entries_.size() >= kMostValues) return std::nullopt;
+  entries_.push_back({kind, 0, number, nullptr});
+  return static_cast<std::uint32_t>(entries_.size() - 1);
+}
+
+std::optional<std::uint32_t> Document::add_text(std::string_view part_of_bytes) {
+  const auto index = add(Document::Kind::text, static_cast<std::int64_t>(part_of_bytes.size()));
+  if (index) entries_[*index].text = part_of_bytes.data();
+  return index;
+}
+
+std::optional<std::uint32_t> Document::add_copy(std::string text) {
+  return add_text(copies_.emplace_back(std::move(text)));
+}
+
+void Document::fill(std::uint32_t container, const std::uint32_t* items, std::size_t count) {
+  Entry& entry = entries_[container];
+  entry.number = static_cast<std::int64_t>(items_.size());
+  entry.count = static_cast<std::uint32_t>(count);
+  items_.insert(items_.end(), items, items + count);
+}
+
+}  // namespace cudadiag::evidence

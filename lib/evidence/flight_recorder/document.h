@@ -1,0 +1,83 @@
+// The values of a file: lists, dictionaries, texts and numbers, as Python and JSON have them. A text is either a part of
+// the file's bytes, which the document owns, or a copy.
+//
+// The file is not trusted. A document has at most kMostValues values. No value contains itself, because a list or
+// dictionary is complete before anything refers to it. Several values may contain the same one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cudadiag::evidence {
+
+class Document;
+
+// One value of a document, which must outlive it. A getter for another kind of value returns nullopt, or is empty.
+class Value {
+ public:
+  Value() = default;  // as None
+  Value(const Document* document, std::uint32_t index) : document_(document), index_(index) {}
+
+  bool is_dictionary() const;
+  bool is_list() const;  // or a tuple
+  bool is_text() const;
+  std::string_view text() const;
+  std::optional<std::int64_t> integer() const;  // also of booleans
+  // The number of items in a list, or of pairs in a dictionary.
+  std::size_t size() const;
+  Value item(std::size_t index) const;                             // of a list
+  std::pair<Value, Value> pair(std::size_t index) const;           // of a dictionary: key and value
+  Value member(std::string_view key) const;                        // of a dictionary: among its first 64
+  std::uint32_t index() const { return index_; }                   // the same for the same value of a document
+  explicit operator bool() const { return document_ != nullptr; }  // false: there is no such value
+
+ private:
+  const Document* document_ = nullptr;
+  std::uint32_t index_ = 0;
+};
+
+class Document {
+ public:
+  static constexpr std::size_t kMostValues = std::size_t{8} << 20;
+
+  enum class Kind : std::uint8_t { none, boolean, integer, real, text, list, dictionary };
+
+  explicit Document(std::string bytes) : bytes_(std::move(bytes)) {}
+  Document(Document&&) = delete;  // values and texts refer to it
+
+  const std::string& bytes() const { return bytes_; }
+  Value root() const { return {this, root_}; }
+
+  // Each adds a value and returns its index, or nullopt if there are too many.
+  std::optional<std::uint32_t> add(Kind kind, std::int64_t number = 0);
+  std::optional<std::uint32_t> add_text(std::string_view part_of_bytes);
+  std::optional<std::uint32_t> add_copy(std::string text);
+  // Gives these items to an empty list or dictionary; for a dictionary, keys and values alternate.
+  void fill(std::uint32_t container, const std::uint32_t* items, std::size_t count);
+  bool is_empty(std::uint32_t container) const { return entries_[container].count == 0; }
+  Kind kind(std::uint32_t value) const { return entries_[value].kind; }
+  void set_root(std::uint32_t value) { root_ = value; }
+
+ private:
+  friend class Value;
+  struct Entry {
+    Kind kind = Kind::none;
+    std::uint32_t count = 0;     // of items; keys and values of a dictionary count separately
+    std::int64_t number = 0;     // the value, or the index of the first item in `items_`
+    const char* text = nullptr;  // of `number` bytes
+  };
+
+  const std::string bytes_;
+  std::deque<std::string> copies_;
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> items_;
+  std::uint32_t root_ = 0;
+};
+
+}  // namespace cudadiag::evidence
