@@ -414,6 +414,7 @@ struct GroupsPart {
   std::vector<GroupRank> ranks;
   std::vector<std::int32_t> unseen;  // ranks of the group without a recording
   std::vector<GroupWait> circle;
+  std::vector<std::string> dumps{};  // files of PyTorch's Flight Recorder that say so; empty: NCCL said so
 };
 
 struct ProcessLine {

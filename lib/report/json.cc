@@ -388,7 +388,8 @@ Json of(const diagnose::GroupsPart& part, const std::string& directory) {
           {"number", part.number},
           {"ranks", array_of(part.ranks, [](const diagnose::GroupRank& rank) { return of(rank); })},
           {"not_recorded", part.unseen},
-          {"circle", array_of(part.circle, [](const diagnose::GroupWait& wait) { return of(wait); })}};
+          {"circle", array_of(part.circle, [](const diagnose::GroupWait& wait) { return of(wait); })},
+          {"dumps", part.dumps}};
 }
 
 Json of(const diagnose::PassLine& pass) {

@@ -5,13 +5,14 @@
 namespace cudadiag::session {
 namespace {
 
-constexpr base::Words<Property, 17> kKeys = {{
+constexpr base::Words<Property, 18> kKeys = {{
     {Property::argv, "argv"},
     {Property::cuda, "cuda"},
     {Property::cupti, "cupti"},
     {Property::cupti_path, "cupti.path"},
     {Property::cwd, "cwd"},
     {Property::exe, "exe"},
+    {Property::flight_recorder, "flight_recorder"},
     {Property::forked_at, "forked_at"},
     {Property::forked_from, "forked_from"},
     {Property::host, "host"},

@@ -15,8 +15,9 @@ enum class Property : std::uint8_t {
   cupti_path,
   cwd,
   exe,
-  forked_at,    // id of the site that forked last
-  forked_from,  // "4711 12": the parent and its site
+  flight_recorder,  // where PyTorch's Flight Recorder writes its dumps, without the rank
+  forked_at,        // id of the site that forked last
+  forked_from,      // "4711 12": the parent and its site
   host,
   late_launch_blocking,  // CUDA_LAUNCH_BLOCKING, set after CUDA had started
   launch_blocking,       // CUDA_LAUNCH_BLOCKING

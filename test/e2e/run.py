@@ -19,6 +19,7 @@ import command_line
 import documents
 import eager
 import ends
+import flight_recorder
 import full_log
 import groups
 import hangs
@@ -49,7 +50,7 @@ import ways
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, command_line, documents, eager, ends, full_log, groups, hangs, host_writes, isolation, lines, memory, nans, pages, processes,
+ROOMS = (backward_passes, cases, command_line, documents, eager, ends, flight_recorder, full_log, groups, hangs, host_writes, isolation, lines, memory, nans, pages, processes,
          python_package, races, recipes, replays, reruns, scarcity, sessions, shapes, stalls, survival, tensors, terminal, unasked, unrecorded, values,
          ways, witnesses)
 

@@ -25,6 +25,7 @@
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "sessions/job_sessions.h"
+#include "sessions/parting.h"
 #include "sessions/session_choice.h"
 #include "symbolize/source_excerpt.h"
 #include "terminal/terminal.h"
@@ -38,6 +39,7 @@ struct RanksOptions {
   std::optional<std::string> output;
   report::Verbosity verbosity = report::Verbosity::normal;
   bool json = false;
+  std::optional<std::string> flight_recorder;  // a folder or prefix of the dumps of PyTorch's Flight Recorder
 };
 
 namespace fs = std::filesystem;
@@ -81,63 +83,6 @@ base::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) {
   }
   if (found.empty()) return base::Error{"none of these sessions can be read", ""};
   return each_once(found);
-}
-
-// Where the ranks diverge: by their groups, or by the order of their kernels if NCCL reported no groups.
-struct Parting {
-  std::optional<diagnose::GroupsPart> groups;
-  std::optional<diagnose::RanksPart> ranks;
-};
-
-base::Result<Parting> by_groups(JobSessions& job, bool hangs) {
-  std::vector<analyse::RankState> states;
-  std::vector<JobSession*> owners;
-  for (JobSession& part : job.all()) {
-    for (analyse::RankState& state : part.states) {
-      states.push_back(std::move(state));
-      owners.push_back(&part);
-    }
-    part.states.clear();
-  }
-  const auto answer = analyse::group_answer(states, hangs);
-  if (!answer) return Parting{};
-  // The sessions that the code below reads must open.
-  for (const analyse::GroupAnswer::Rank& rank : answer->ranks) {
-    if (rank.has_come || rank.waits_in) continue;
-    const auto opened = job.open(*owners[rank.state]);
-    if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
-  }
-  const auto recorded = [&](std::size_t state) {
-    const auto opened = job.open(*owners[state]);
-    OpenSession& open = *std::get<OpenSession*>(opened);
-    const auto& processes = open.session.processes;
-    const auto process = std::find_if(processes.begin(), processes.end(),
-                                      [&](const session::Process& p) { return p.pid == states[state].pid; });
-    return diagnose::RecordedRank{open.session, *process, open.state.symbolizer()};
-  };
-  return Parting{diagnose::groups_part(*answer, states, recorded), {}};
-}
-
-base::Result<Parting> by_kernels(JobSessions& job, bool hangs) {
-  std::vector<const session::Process*> processes;
-  std::map<const session::Process*, OpenSession*> owners;
-  for (JobSession& part : job.all()) {
-    // Includes sessions without collectives, because one of them may belong to the missing rank.
-    const auto opened = job.open(part);
-    if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
-    for (const session::Process& process : part.open->session.processes) {
-      // Only the ranks show that several sessions belong to one job.
-      if (!process.rank && job.all().size() > 1) continue;
-      processes.push_back(&process);
-      owners[&process] = part.open.get();
-    }
-  }
-  const auto ranks = analyse::ranks_to_tell(processes, hangs);
-  if (!ranks) return Parting{};
-  return Parting{{}, diagnose::ranks_part(*ranks, [&](const session::Process& process) {
-                   OpenSession& owner = *owners.at(&process);
-                   return diagnose::Recorded{owner.session, owner.state.symbolizer()};
-                 })};
 }
 
 std::string name_of(const diagnose::Finding& finding) {
@@ -277,9 +222,7 @@ int carry_out(const RanksOptions& options) {
   // If a rank failed on its own, the place where other ranks wait for it is irrelevant.
   Parting parting;
   if (first == nullptr || first->hangs) {
-    auto found = job.knows_groups()                         ? by_groups(job, first != nullptr)
-                 : first == nullptr || first->in_collective ? by_kernels(job, first != nullptr)
-                                                            : base::Result<Parting>(Parting{});
+    auto found = parting_of(job, first, {options.flight_recorder, options.foreign});
     if (const auto* failure = std::get_if<base::Error>(&found)) return say(*failure), kOwnFailure;
     parting = std::move(std::get<Parting>(found));
   }
@@ -299,6 +242,8 @@ void add_ranks(CLI::App& app, int& status) {
   add_text(command, "-o,--output", options->output, "FOLDER", "folder that holds them")->check(an_existing_folder());
   add_verbosity(command, options->verbosity);
   command->add_flag("--json", options->json, "print JSON");
+  add_text(command, "--flight-recorder", options->flight_recorder, "PATH",
+           "folder or prefix of the dumps of PyTorch's Flight Recorder");
   add_foreign(command, options->foreign, "also show source lines for sessions of another user or host");
   name_page(command);
   command->callback([options, &status] { status = carry_out(*options); });

@@ -9,6 +9,7 @@
 #include "analyse/hangs/hang.h"
 #include "analyse/site_keys.h"
 #include "session/ownership.h"
+#include "session/property.h"
 #include "sessions/session_choice.h"
 #include "wire/hash.h"
 
@@ -17,8 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The calls kept for each rank: enough to find where waiting ranks diverge, and few enough for a thousand ranks.
-constexpr std::size_t kCallsKept = 256;
 // In a larger job, sessions are closed, and opened again when they are printed.
 constexpr std::size_t kSessionsKept = 16;
 
@@ -61,6 +60,22 @@ std::optional<FirstFailure> first_failure(OpenSession& open) {
                       hangs && analyse::in_collective(failure)};
 }
 
+RankProcess rank_process(const session::Process& process) {
+  const session::ProcessRecord& record = process.record;
+  RankProcess rank;
+  rank.rank = *process.rank;
+  rank.pid = process.pid;
+  rank.working_folder = session::value_of(record, session::Property::cwd);
+  rank.dump_prefix = session::value_of(record, session::Property::flight_recorder);
+  rank.began = record.unix_seconds(record.clock_start);
+  if (record.clock_last != 0) rank.ended = record.unix_seconds(record.clock_last);
+  for (const session::Operation& operation : record.operations) {
+    if (!analyse::launches_collective(record, operation)) continue;
+    rank.latest_collective = std::max(rank.latest_collective, record.unix_seconds(operation.ticks));
+  }
+  return rank;
+}
+
 // If `several`, only processes with a rank belong to the job.
 void add_states(const session::Session& session, bool several, JobSession& to) {
   to.knows_groups = true;
@@ -68,6 +83,7 @@ void add_states(const session::Session& session, bool several, JobSession& to) {
     const bool calls = analyse::calls_collectives(process);
     to.has_collectives = to.has_collectives || calls || !process.record.communicators.empty();
     to.knows_groups = to.knows_groups && (!calls || !process.record.communicators.empty());
+    if (process.rank) to.ranks.push_back(rank_process(process));
     if (several && !process.rank) continue;
     if (auto state = analyse::rank_state(process, kCallsKept)) to.states.push_back(std::move(*state));
   }

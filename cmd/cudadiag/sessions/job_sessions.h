@@ -13,6 +13,10 @@
 
 namespace cudadiag::command {
 
+// The calls that are kept of each rank of a job with several sessions: enough to find where waiting ranks part, few
+// enough for a thousand ranks.
+inline constexpr std::size_t kCallsKept = 256;
+
 struct OpenSession {
   explicit OpenSession(session::Session from) : session(std::move(from)), state(session) {}
 
@@ -31,12 +35,24 @@ struct FirstFailure {
   bool in_collective = false;  // if it hangs: in a collective
 };
 
+// A process with a rank, and where PyTorch's Flight Recorder leaves the rank's dump.
+struct RankProcess {
+  int rank = 0;
+  std::uint32_t pid = 0;
+  std::string working_folder;
+  std::string dump_prefix;       // as its environment had it; empty: it had none
+  double began = 0;              // seconds since the epoch, as the next two
+  std::optional<double> ended;   // when it was last heard of; nullopt if unknown
+  double latest_collective = 0;  // 0: none is recorded
+};
+
 struct JobSession {
   std::filesystem::path folder;
   std::string working_directory;
   std::string foreign;  // why it is not the reader's own; empty if it is
   std::optional<FirstFailure> failure;
   std::vector<analyse::RankState> states;
+  std::vector<RankProcess> ranks;
   bool has_collectives = false;       // some process of the session called collectives
   bool knows_groups = false;          // NCCL reported the communicators of all these processes
   std::unique_ptr<OpenSession> open;  // null if it must be opened again

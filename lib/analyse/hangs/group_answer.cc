@@ -207,6 +207,7 @@ class Job {
       return a.count != b.count ? Difference::count : a.type != b.type ? Difference::type : Difference::none;
     }
     if (a.function != b.function) return Difference::function;
+    if (((a.flags | b.flags) & RankState::kOwnSize) != 0) return Difference::none;
     if (a.count != b.count) return Difference::count;
     if (a.type != b.type) return Difference::type;
     return a.peer != b.peer ? Difference::root : Difference::none;
@@ -298,14 +299,18 @@ class Job {
   // All ranks have reached the call: finds the earliest one that is unfinished on all of them.
   std::optional<GroupAnswer> find_present() const {
     std::map<MeetingKey, std::size_t> ranks_at;
-    for (const Waiting& waiting : met_)
+    for (const Waiting& waiting : met_) {
+      // A dump does not say in which order the calls of several groups run: the rank may wait in another one.
+      const RankState& state = states_[waiting.state];
+      if (state.is_dumped && state.unfinished.size() > 1) continue;
       ++ranks_at[meeting_of(group_of(waiting.state, call_of(waiting)), call_of(waiting))];
+    }
     const Waiting* first = nullptr;
     for (const Waiting& waiting : met_) {
       const Call& call = call_of(waiting);
       const session::Communicator& group = group_of(waiting.state, call);
       const std::size_t wanted = is_message(call) ? 2 : members_of(group).size();
-      const bool all = ranks_at.at(meeting_of(group, call)) == wanted;
+      const bool all = ranks_at[meeting_of(group, call)] == wanted;
       if (all && (first == nullptr || call.made < call_of(*first).made)) first = &waiting;
     }
     if (first == nullptr) return std::nullopt;

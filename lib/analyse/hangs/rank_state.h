@@ -22,6 +22,8 @@ struct RankState {
 
   // In Call::flags, in addition to those of the wire: the call was made, but earlier work of its stream is unfinished.
   static constexpr std::uint8_t kQueued = 0x80;
+  // Likewise: its size is that of this rank alone. The ranks need not agree on it.
+  static constexpr std::uint8_t kOwnSize = 0x40;
 
   std::optional<int> rank;  // in the job
   std::uint32_t pid = 0;
@@ -32,6 +34,10 @@ struct RankState {
   std::vector<std::vector<std::size_t>> unfinished;
   bool is_whole = true;  // no communicator and no message is missing
   double waited = 0;     // seconds since the thread of its latest call last issued anything
+  // It comes from a dump of PyTorch's Flight Recorder, not from the process's record: Collective::site is then 1 + index
+  // in `stacks`, and Collective::of_function is 0.
+  bool is_dumped = false;
+  std::vector<std::vector<session::DeliveredFrame>> stacks;
 };
 
 // NCCL's kernels, including those of sends and receives.

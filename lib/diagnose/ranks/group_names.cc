@@ -41,12 +41,15 @@ GroupNames::GroupNames(std::span<const analyse::RankState> states) {
     }
   }
   std::map<std::string, std::vector<std::uint64_t>> alike;
+  std::map<std::string, int> named;
+  for (const auto& [hash, group] : groups) ++named[group.name];
   for (auto& [hash, group] : groups) {
     std::sort(group.ranks.begin(), group.ranks.end());
     if (group.name.empty()) {
       alike[ranks_of(group)].push_back(hash);
     } else {
-      groups_[hash] = "group " + base::printable(group.name);
+      // A program may give one name to all its groups of a kind.
+      groups_[hash] = "group " + base::printable(group.name) + (named[group.name] > 1 ? " of " + ranks_of(group) : "");
     }
   }
   for (auto& [ranks, hashes] : alike) {

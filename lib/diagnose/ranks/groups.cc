@@ -47,8 +47,9 @@ std::uint64_t number_of(const session::Collective& call) {
 
 bool is_message(const session::Collective& call) { return wire::collective::is_point_to_point(call.function); }
 
-// "all_reduce 481 of 1,024 float32"
+// "all_reduce 481 of 1,024 float32"; without the size if the ranks need not agree on it.
 std::string described(const session::Collective& call) {
+  if ((call.flags & RankState::kOwnSize) != 0) return function_of(call) + ' ' + thousands(number_of(call));
   return fmt::format("{} {} of {} {}", function_of(call), thousands(number_of(call)), thousands(call.count),
                      kTypes[static_cast<std::size_t>(call.type)]);
 }
@@ -63,6 +64,11 @@ std::string named_call(const GroupNames& names, const session::Communicator& gro
 
 Location line_of(const RecordedRank& rank, std::uint32_t site) {
   return site == 0 ? Location{} : located(resolve(rank.symbolizer, rank.process, site).line.location);
+}
+
+Location line_of(const RecordedRank& rank, const std::vector<session::DeliveredFrame>& frames) {
+  const symbolize::SourceStack stack = rank.symbolizer.stack(rank.process, frames);
+  return frames.empty() ? Location{} : located(rank.symbolizer.true_line(stack, "").location);
 }
 
 // Describes what an absent rank does instead.
@@ -130,8 +136,11 @@ class Resolution {
       const RankState::Call& call = state.calls[*from.waits_in];
       rank.does = "waits in " + named_call(names_, state.communicators[call.communicator], call);
       rank.location = location_of(from.state, call);
+    } else if (const RecordedRank recorded = recorded_(from.state); recorded.is_own) {
+      describe_absent(recorded, rank);
     } else {
-      describe_absent(recorded_(from.state), rank);
+      rank.does = state.calls.empty() ? "has called nothing" : "last called " + described(state.calls.back());
+      if (!state.calls.empty()) rank.location = location_of(from.state, state.calls.back());
     }
     return rank;
   }
@@ -154,7 +163,10 @@ class Resolution {
       const auto known = known_.find(call.line);
       if (known != known_.end()) return known->second;
     }
-    Location found = line_of(recorded_(state), call.site);
+    const RankState& from = states_[state];
+    Location found = !from.is_dumped  ? line_of(recorded_(state), call.site)
+                     : call.site == 0 ? Location{}
+                                      : line_of(recorded_(state), from.stacks[call.site - 1]);
     if (call.line != 0) known_.emplace(call.line, found);
     return found;
   }
@@ -254,6 +266,13 @@ std::string mismatch_sentence(const GroupsPart& part, const std::string& directo
                      usual_ranks.size() == 1 ? "calls" : "call", usual, part.title);
 }
 
+// The source of an answer that NCCL did not give.
+std::string origin(const GroupsPart& part) {
+  const std::size_t others = part.dumps.size() - 1;
+  const std::string more = others == 0 ? "" : fmt::format(" and {} other{}", others, others == 1 ? "" : "s");
+  return fmt::format("from PyTorch's Flight Recorder [inferred]: {}{}", part.dumps.front(), more);
+}
+
 std::string circle_sentence(const GroupsPart& part) {
   std::string text = "ranks wait for each other in a circle";
   for (std::size_t i = 0; i < part.circle.size(); ++i) {
@@ -306,6 +325,7 @@ std::vector<std::string> group_lines(const GroupsPart& part, const std::string& 
       lines.push_back(
           fmt::format("{}: {}{}", names_of({{wait.rank, wait.pid}}), wait.call, at(wait.location, directory)));
     }
+    if (!part.dumps.empty()) lines.push_back(origin(part));
     return lines;
   }
   for (const auto& [text, ranks] : by_text(those(part, [](const GroupRank& rank) { return rank.has_come; }),
@@ -319,6 +339,7 @@ std::vector<std::string> group_lines(const GroupsPart& part, const std::string& 
   if (!part.unseen.empty()) {
     lines.push_back(fmt::format("not recorded: {} of {}", unseen_ranks(part), part.title));
   }
+  if (!part.dumps.empty()) lines.push_back(origin(part));
   return lines;
 }
 

@@ -18,6 +18,7 @@ struct RecordedRank {
   const session::Session& session;
   const session::Process& process;
   symbolize::Symbolizer& symbolizer;
+  bool is_own = true;  // false: the rank left only a dump. The process is another rank's, and serves to find lines.
 };
 
 // `recorded` gets an index into `states`. It is called only for ranks that differ from all earlier ones.

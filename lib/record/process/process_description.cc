@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <initializer_list>
 
 #include "record/process/launch_blocking.h"
 
@@ -35,6 +36,13 @@ std::string_view driver_version(std::string_view text) {
   return {};
 }
 
+// The first of these variables that is set.
+void first_of(Interner& interner, const char* key, std::initializer_list<const char*> variables) {
+  for (const char* variable : variables) {
+    if (const char* value = getenv(variable)) return interner.property(key, value);
+  }
+}
+
 }  // namespace
 
 void describe_process(Interner& interner) {
@@ -45,12 +53,9 @@ void describe_process(Interner& interner) {
   if (length > 0) interner.property("exe", {text, static_cast<std::size_t>(length)});
   if (getcwd(text, sizeof text) != nullptr) interner.property("cwd", text);
   if (gethostname(text, HOST_NAME_MAX) == 0) interner.property("host", text);
-  for (const char* variable : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    if (const char* rank = getenv(variable)) {
-      interner.property("rank", rank);
-      break;
-    }
-  }
+  first_of(interner, "rank", {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"});
+  // In the order in which PyTorch asks for them.
+  first_of(interner, "flight_recorder", {"TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"});
   // Variables that change CUDA's behaviour, with their values when CUDA starts.
   for (const char* variable : {"CUDA_VISIBLE_DEVICES", LaunchBlocking::kVariable}) {
     const char* value = getenv(variable);

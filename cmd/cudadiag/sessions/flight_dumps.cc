@@ -1,0 +1,198 @@
+#include "sessions/flight_dumps.h"
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "diagnose/ranks/dumped_rank.h"
+#include "evidence/flight_recorder/flight_dump.h"
+#include "session/plain_file.h"
+
+namespace cudadiag::command {
+namespace {
+
+namespace fs = std::filesystem;
+using evidence::FlightDump;
+
+constexpr double kTogether = 1;  // seconds between a call and the launch of its kernel, and between clocks
+
+// A rank's process, and the session that has it.
+struct Owner {
+  JobSession* session = nullptr;
+  const RankProcess* process = nullptr;
+};
+
+// "…/rank_12" has the rank 12; nothing if the name does not end in a number.
+std::optional<int> rank_of(const std::string& name) {
+  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+  int rank = 0;
+  const auto [end, error] = std::from_chars(name.data() + digits, name.data() + name.size(), rank);
+  return digits < name.size() && error == std::errc() ? std::optional(rank) : std::nullopt;
+}
+
+// Returns the files by rank.
+base::Result<std::map<int, fs::path>> named_files(const std::string& named) {
+  std::error_code error;
+  const bool is_folder = fs::is_directory(named, error);
+  const fs::path folder = is_folder ? fs::path(named) : fs::absolute(named, error).parent_path();
+  const std::string start = is_folder ? "" : fs::path(named).filename().string();
+  std::map<int, fs::path> files;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    const auto rank = name.starts_with(start) ? rank_of(name) : std::nullopt;
+    const bool is_it = rank && (is_folder || name == start + std::to_string(*rank));
+    std::error_code unknown;
+    if (!is_it || !at->is_regular_file(unknown)) continue;
+    const auto [known, is_new] = files.emplace(*rank, at->path());
+    if (is_new) continue;
+    return base::Error{
+        fmt::format("rank {} has two files: {} and {}", *rank, known->second.string(), at->path().string()),
+        "name the prefix of the dumps, as TORCH_FR_DUMP_TEMP_FILE has it: --flight-recorder " +
+            (folder / "comm_lib_trace_rank_").string()};
+  }
+  if (!files.empty()) return files;
+  return base::Error{"no dump of the Flight Recorder was found at " + named,
+                     "name the folder of the dumps, or their path without the number of the rank"};
+}
+
+// The default prefixes of PyTorch 2.9, of older releases, and the same names in the working folder.
+std::vector<fs::path> usual_prefixes(const fs::path& working_folder) {
+  const char *cache = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
+  const fs::path root = cache != nullptr ? fs::path(cache) : fs::path(home != nullptr ? home : "/tmp") / ".cache";
+  std::vector<fs::path> prefixes = {root / "torch/comm_lib_trace_rank_", "/tmp/nccl_trace_rank_"};
+  if (working_folder.is_absolute()) {
+    prefixes.push_back(working_folder / "comm_lib_trace_rank_");
+    prefixes.push_back(working_folder / "nccl_trace_rank_");
+  }
+  return prefixes;
+}
+
+// The rank may have left its dump at any of these places.
+std::vector<fs::path> places_of(const RankProcess& process) {
+  const std::vector<fs::path> prefixes = process.dump_prefix.empty()
+                                             ? usual_prefixes(process.working_folder)
+                                             : std::vector{fs::path(process.working_folder) / process.dump_prefix};
+  std::vector<fs::path> places;
+  for (const fs::path& prefix : prefixes) places.push_back(prefix.string() + std::to_string(process.rank));
+  return places;
+}
+
+struct File {
+  double written = 0;  // seconds since the epoch
+  bool is_own = false;
+};
+
+std::optional<File> look_at(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  const double written =
+      static_cast<double>(status.st_mtim.tv_sec) + static_cast<double>(status.st_mtim.tv_nsec) * 1e-9;
+  return File{written, status.st_uid == ::geteuid()};
+}
+
+// Why the dump is not one of this process at its end, as a clause.
+std::optional<std::string> why_other(const FlightDump& dump, const File& file, const RankProcess& process) {
+  double first = file.written, latest = file.written;
+  bool has_latest = dump.calls.empty();
+  for (const evidence::FlightCall& call : dump.calls) {
+    first = std::min(first, call.created);
+    latest = &call == &dump.calls.front() ? call.created : std::max(latest, call.created);
+    has_latest = has_latest || std::abs(call.created - process.latest_collective) <= kTogether;
+  }
+  if (first + kTogether < process.began) return "it has calls from before the run";
+  if (process.ended && latest > *process.ended + kTogether) return "it has calls from after the run";
+  if (latest + kTogether < process.latest_collective) return "the rank called collectives after it";
+  if (process.latest_collective > 0 && !has_latest) return "the rank's latest collective is not in it";
+  return std::nullopt;
+}
+
+base::Error refusal(const fs::path& path, const std::string& why) {
+  return {fmt::format("{} is not used: {}", path.string(), why), ""};
+}
+
+class Collector {
+ public:
+  explicit Collector(JobSessions& job) {
+    for (JobSession& session : job.all()) {
+      for (const RankProcess& process : session.ranks) {
+        // A rank's children inherit its number.
+        Owner& owner = owners_[process.rank];
+        const bool is_it = owner.process == nullptr || owner.process->latest_collective < process.latest_collective;
+        if (is_it) owner = {&session, &process};
+      }
+    }
+  }
+
+  void take_named(const std::map<int, fs::path>& files) {
+    for (const auto& [rank, path] : files) {
+      if (const auto file = look_at(path)) take(rank, path, *file, true);
+    }
+  }
+
+  void take_found(bool foreign_too) {
+    for (const auto& [rank, owner] : owners_) {
+      if (!owner.session->foreign.empty() && !foreign_too) continue;
+      for (const fs::path& path : places_of(*owner.process)) {
+        const auto file = look_at(path);
+        if (file && file->is_own && take(rank, path, *file, false)) break;
+      }
+    }
+  }
+
+  DumpedRanks finish() { return std::move(found_); }
+
+ private:
+  bool take(int rank, const fs::path& path, const File& file, bool is_named) {
+    const auto owner = owners_.find(rank);
+    const RankProcess* process = owner == owners_.end() ? nullptr : owner->second.process;
+    // Earlier runs leave files there, too.
+    if (!is_named && file.written + kTogether < process->began) return false;
+    if (!is_named && process->dump_prefix.empty() && process->latest_collective == 0) return false;
+    auto bytes = session::read_named_file(path, FlightDump::kMostBytes);
+    if (!bytes) return refuse(path, "it cannot be read, is not a file, or has more than 64 MiB");
+    auto read = evidence::read_flight_dump(*std::move(bytes));
+    if (const auto* failure = std::get_if<base::Error>(&read)) return refuse(path, failure->what);
+    const FlightDump& dump = std::get<FlightDump>(read);
+    if (const auto why = process == nullptr ? std::nullopt : why_other(dump, file, *process)) return refuse(path, *why);
+    const double until = process != nullptr && process->ended ? std::min(file.written, *process->ended) : file.written;
+    analyse::RankState state =
+        diagnose::dumped_rank(dump, rank, until, owners_.size() > 1 ? kCallsKept : analyse::kAllCalls);
+    if (process != nullptr) state.pid = process->pid;
+    found_.states.push_back(std::move(state));
+    found_.owners.push_back(process == nullptr ? nullptr : owner->second.session);
+    found_.files.push_back(path.string());
+    return true;
+  }
+
+  bool refuse(const fs::path& path, const std::string& why) {
+    found_.refused.push_back(refusal(path, why));
+    return false;
+  }
+
+  std::map<int, Owner> owners_;  // by rank
+  DumpedRanks found_;
+};
+
+}  // namespace
+
+base::Result<DumpedRanks> dumped_ranks(JobSessions& job, const std::optional<std::string>& named, bool foreign_too) {
+  Collector collector(job);
+  if (named) {
+    const auto files = named_files(*named);
+    if (const auto* failure = std::get_if<base::Error>(&files)) return *failure;
+    collector.take_named(std::get<std::map<int, fs::path>>(files));
+  } else {
+    collector.take_found(foreign_too);
+  }
+  return collector.finish();
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,29 @@
+// Finds the call at which the ranks of a job part. It uses the groups that NCCL described, else the dumps of PyTorch's
+// Flight Recorder, else the order of the kernels.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "diagnose/ranks/groups.h"
+#include "diagnose/ranks/ranks.h"
+#include "sessions/job_sessions.h"
+
+namespace cudadiag::command {
+
+struct Parting {
+  std::optional<diagnose::GroupsPart> groups;
+  std::optional<diagnose::RanksPart> ranks;
+};
+
+struct PartingOptions {
+  // A folder or prefix of the dumps (sessions/flight_dumps.h); nullopt: where PyTorch leaves them.
+  std::optional<std::string> flight_recorder;
+  bool foreign = false;  // also read dumps that a session of somebody else names
+};
+
+// `first`: the first failure of the job, which is a hang; null: nothing failed. Dumps that are not used are reported on
+// the terminal.
+base::Result<Parting> parting_of(JobSessions& job, const FirstFailure* first, const PartingOptions& options);
+
+}  // namespace cudadiag::command

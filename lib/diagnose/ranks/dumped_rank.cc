@@ -1,0 +1,296 @@
+#include "diagnose/ranks/dumped_rank.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "session/library_paths.h"
+#include "wire/hash.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+using analyse::RankState;
+using evidence::FlightCall;
+using evidence::FlightDump;
+using evidence::FlightFrame;
+using evidence::FlightGroup;
+using wire::collective::Function;
+using wire::collective::Type;
+namespace site_key = wire::site_key;
+
+// The number of elements that all ranks of a call have in common.
+enum class Size { of_input, of_output, own };
+
+struct Named {
+  std::string_view name;
+  Function function;
+  Size size;
+};
+
+// The names that PyTorch gives them in its dumps. Functions that are not listed have no size in common.
+constexpr std::array kDumpedFunctions = {
+    Named{"all_reduce", Function::all_reduce, Size::of_input},
+    Named{"all_reduce_barrier", Function::all_reduce, Size::of_input},
+    Named{"allreduce_coalesced", Function::all_reduce, Size::of_input},
+    Named{"all_gather", Function::all_gather, Size::of_input},
+    Named{"_all_gather_base", Function::all_gather, Size::of_input},
+    Named{"all_gather_into_tensor_coalesced", Function::all_gather, Size::of_input},
+    Named{"reduce_scatter", Function::reduce_scatter, Size::of_output},
+    Named{"_reduce_scatter_base", Function::reduce_scatter, Size::of_output},
+    Named{"reduce_scatter_tensor_coalesced", Function::reduce_scatter, Size::of_output},
+    Named{"broadcast", Function::broadcast, Size::of_input},
+    Named{"_broadcast_oop", Function::broadcast, Size::own},
+    Named{"reduce", Function::reduce, Size::of_input},
+    Named{"_reduce_oop", Function::reduce, Size::own},
+    Named{"all_to_all", Function::all_to_all, Size::own},
+    Named{"gather", Function::gather, Size::of_input},
+    Named{"scatter", Function::scatter, Size::of_output},
+};
+
+constexpr std::array<std::pair<std::string_view, Type>, 13> kDumpedTypes = {{{"Char", Type::i8},
+                                                                             {"Byte", Type::u8},
+                                                                             {"Bool", Type::u8},
+                                                                             {"Int", Type::i32},
+                                                                             {"UInt32", Type::u32},
+                                                                             {"Long", Type::i64},
+                                                                             {"UInt64", Type::u64},
+                                                                             {"Half", Type::f16},
+                                                                             {"Float", Type::f32},
+                                                                             {"Double", Type::f64},
+                                                                             {"BFloat16", Type::bf16},
+                                                                             {"Float8_e4m3fn", Type::f8e4m3},
+                                                                             {"Float8_e5m2", Type::f8e5m2}}};
+
+Type type_of(std::string_view name) {
+  const auto found =
+      std::find_if(kDumpedTypes.begin(), kDumpedTypes.end(), [&](const auto& type) { return type.first == name; });
+  return found == kDumpedTypes.end() ? Type::other : found->second;
+}
+
+Named named(std::string_view function) {
+  const auto found = std::find_if(kDumpedFunctions.begin(), kDumpedFunctions.end(),
+                                  [&](const Named& known) { return known.name == function; });
+  return found == kDumpedFunctions.end() ? Named{function, Function::other, Size::own} : *found;
+}
+
+// Ends a batch of calls that NCCL runs as one: "coalesced", "ALLGATHER_coalesced". It has the state of them all.
+bool ends_batch(const FlightCall& call) {
+  constexpr std::string_view kEnd = "coalesced";
+  if (!call.function.ends_with(kEnd)) return false;
+  return call.function == kEnd || (call.function.front() >= 'A' && call.function.front() <= 'Z');
+}
+
+struct Message {
+  bool sends = false;
+  std::int32_t peer = 0;
+};
+
+// "send 0->1", "recv 1<-0": the other rank comes last.
+std::optional<Message> message_of(const FlightCall& call) {
+  const bool sends = call.function.starts_with("send ");
+  if (!sends && !call.function.starts_with("recv ")) return std::nullopt;
+  const std::size_t arrow = call.function.find(sends ? "->" : "<-");
+  if (arrow == std::string::npos) return std::nullopt;
+  Message message{sends, -1};
+  const char* peer = call.function.data() + arrow + 2;
+  std::from_chars(peer, call.function.data() + call.function.size(), message.peer);
+  return message.peer < 0 ? std::nullopt : std::optional(message);
+}
+
+// Which calls have finished. PyTorch gives no state to the calls of a batch but its last, and may not have seen the end
+// of one that others of its group followed: the calls of a group finish in their order.
+std::vector<bool> finished_calls(const FlightDump& dump) {
+  std::vector<bool> finished(dump.calls.size());
+  std::set<std::uint32_t> collective_after;                               // groups
+  std::set<std::pair<std::uint32_t, std::uint64_t>> batch;                // groups, and the number of the messages
+  std::set<std::tuple<std::uint32_t, bool, std::int32_t>> message_after;  // groups, direction and peer
+  for (std::size_t i = dump.calls.size(); i-- > 0;) {
+    const FlightCall& call = dump.calls[i];
+    const auto message = message_of(call);
+    const bool is_completed = call.state == FlightCall::State::completed;
+    if (!call.is_message) {
+      if (is_completed) collective_after.insert(call.group);
+      finished[i] = collective_after.contains(call.group);
+    } else if (!message) {
+      if (is_completed && ends_batch(call)) batch.insert({call.group, call.message});
+      finished[i] = is_completed;
+    } else {
+      const std::tuple way(call.group, message->sends, message->peer);
+      if (is_completed || batch.contains({call.group, call.message})) message_after.insert(way);
+      finished[i] = message_after.contains(way);
+    }
+  }
+  return finished;
+}
+
+// The key of the innermost frame of the program's own, the same on all hosts.
+site_key::Key line_of(const std::vector<FlightFrame>& stack) {
+  for (const FlightFrame& frame : stack) {
+    if (!session::is_python_file_of_users(frame.file) || session::is_made_at_run_time(frame.file)) continue;
+    const std::string_view name = std::string_view(frame.file).substr(frame.file.rfind('/') + 1);
+    return wire::mix_all(site_key::of_text(name), site_key::of_text(frame.function),
+                         static_cast<std::uint64_t>(frame.line)) |
+           1;
+  }
+  return 0;
+}
+
+// The frames that may be shown, without those of C++. The stacks of a thousand ranks must fit in memory.
+std::vector<session::DeliveredFrame> python_frames(const std::vector<FlightFrame>& stack) {
+  constexpr int kMostOwn = 3;  // of the program; the user's rules can turn one into library code
+  std::vector<session::DeliveredFrame> frames;
+  int own = 0;
+  for (const FlightFrame& frame : stack) {
+    if (!frame.file.ends_with(".py") && !frame.file.starts_with('<')) continue;
+    frames.push_back({frame.file, frame.function, frame.line});
+    own += session::is_python_file_of_users(frame.file) ? 1 : 0;
+    if (own == kMostOwn) break;
+  }
+  return frames;
+}
+
+std::uint64_t key_of(const FlightGroup& group) {
+  std::uint64_t key = site_key::of_text(group.name);
+  for (const std::int32_t rank : group.ranks) key = wire::mix(key, static_cast<std::uint64_t>(rank));
+  return key | 1;
+}
+
+class Conversion {
+ public:
+  Conversion(const FlightDump& dump, int rank) : dump_(dump), finished_(finished_calls(dump)) {
+    state_.rank = rank;
+    state_.is_dumped = true;
+    std::set<std::uint32_t> called;
+    for (const FlightCall& call : dump.calls) called.insert(call.group);
+    for (std::uint32_t i = 0; i < dump.groups.size(); ++i) {
+      const std::vector<std::int32_t>& ranks = dump.groups[i].ranks;
+      const auto own = std::find(ranks.begin(), ranks.end(), rank);
+      // It may have called the group before the calls that the dump has.
+      if (own == ranks.end() || (!called.contains(i) && !dump.is_whole)) continue;
+      session::Communicator communicator;
+      communicator.hash = key_of(dump.groups[i]);
+      communicator.name = dump.groups[i].description;
+      communicator.rank = static_cast<std::int32_t>(own - ranks.begin());
+      communicator.ranks = static_cast<std::int32_t>(ranks.size());
+      communicator_of_[i] = static_cast<std::uint32_t>(state_.communicators.size());
+      state_.communicators.push_back(std::move(communicator));
+    }
+  }
+
+  RankState convert(double until, std::size_t most) {
+    for (std::size_t i = 0; i < dump_.calls.size(); ++i) add(i);
+    keep(most);
+    if (!state_.calls.empty()) state_.waited = std::max(0.0, until - state_.calls.back().made);
+    return std::move(state_);
+  }
+
+ private:
+  void add(std::size_t index) {
+    const FlightCall& call = dump_.calls[index];
+    const auto known = communicator_of_.find(call.group);
+    if (known == communicator_of_.end()) return;
+    if (call.is_message) return add_message(index, known->second);
+    session::Communicator& communicator = state_.communicators[known->second];
+    communicator.collectives = std::max(communicator.collectives, call.collective);
+    const auto batch = latest_.find(call.group);
+    const bool continues = batch != latest_.end() && state_.calls[batch->second].ordinal == call.collective;
+    if (ends_batch(call)) {
+      // PyTorch before 2.7 numbers a batch of messages as a collective of those ranks alone that send them.
+      if (!continues) state_.is_whole = false;
+      return;
+    }
+    if (continues) {
+      // Ranks may divide the data of a batch differently.
+      state_.calls[batch->second].flags |= RankState::kOwnSize;
+      return;
+    }
+    const Named what = named(call.function);
+    RankState::Call& made = begin(call, known->second, what.function);
+    made.count = what.size == Size::of_output ? call.output : call.input;
+    made.type = type_of(what.size == Size::of_output ? call.output_type : call.input_type);
+    made.ordinal = static_cast<std::uint32_t>(call.collective);
+    made.peer = -1;
+    if (what.size == Size::own) made.flags |= RankState::kOwnSize;
+    latest_[call.group] = state_.calls.size() - 1;
+    if (!finished_[index]) add_unfinished({known->second, -1});
+  }
+
+  void add_message(std::size_t index, std::uint32_t communicator) {
+    const FlightCall& call = dump_.calls[index];
+    const auto message = message_of(call);
+    if (!message) return;
+    RankState::Call& made = begin(call, communicator, message->sends ? Function::send : Function::receive);
+    made.count = std::max(call.input, call.output);
+    made.type = type_of(call.input_type.empty() ? call.output_type : call.input_type);
+    made.peer = message->peer;
+    if (dump_.is_whole) {
+      session::Communicator& group = state_.communicators[communicator];
+      auto& calls = message->sends ? group.sends : group.receives;
+      made.ordinal = static_cast<std::uint32_t>(++calls[static_cast<std::uint32_t>(message->peer)]);
+    }
+    if (finished_[index]) return;
+    // It is not known which call of the peer this one meets.
+    if (!dump_.is_whole) state_.is_whole = false;
+    add_unfinished({communicator, message->peer});
+  }
+
+  RankState::Call& begin(const FlightCall& call, std::uint32_t communicator, Function function) {
+    RankState::Call& made = state_.calls.emplace_back();
+    made.number = state_.calls.size();
+    made.communicator = communicator;
+    made.function = function;
+    made.made = call.created;
+    made.site = call.stack;
+    if (call.stack != 0) made.line = line_of(dump_.stacks[call.stack - 1]);
+    return made;
+  }
+
+  // Collectives of a group run one after another: those after the first have not begun.
+  void add_unfinished(std::pair<std::uint32_t, std::int32_t> stream) {
+    std::vector<std::size_t>& calls = streams_[stream];
+    if (!calls.empty() && stream.second < 0) state_.calls.back().flags |= RankState::kQueued;
+    calls.push_back(state_.calls.size() - 1);
+  }
+
+  // The latest calls, those that have not finished, and the stacks that these have.
+  void keep(std::size_t most) {
+    const std::size_t first = state_.calls.size() - std::min(most, state_.calls.size());
+    std::vector<RankState::Call> kept(state_.calls.begin() + static_cast<std::ptrdiff_t>(first), state_.calls.end());
+    for (const auto& [stream, calls] : streams_) {
+      std::vector<std::size_t> places;
+      for (const std::size_t call : calls) {
+        if (call >= first) places.push_back(call - first);
+      }
+      if (!places.empty()) state_.unfinished.push_back(std::move(places));
+    }
+    std::map<std::uint32_t, std::uint32_t> stacks;
+    for (RankState::Call& call : kept) {
+      if (call.site == 0) continue;
+      const auto [known, is_new] = stacks.emplace(call.site, static_cast<std::uint32_t>(stacks.size() + 1));
+      if (is_new) state_.stacks.push_back(python_frames(dump_.stacks[call.site - 1]));
+      call.site = known->second;
+    }
+    state_.calls = std::move(kept);
+  }
+
+  const FlightDump& dump_;
+  const std::vector<bool> finished_;
+  RankState state_;
+  std::map<std::uint32_t, std::uint32_t> communicator_of_;  // by index of the group
+  std::map<std::uint32_t, std::size_t> latest_;             // the latest collective, by index of the group
+  std::map<std::pair<std::uint32_t, std::int32_t>, std::vector<std::size_t>> streams_;  // communicator and peer
+};
+
+}  // namespace
+
+RankState dumped_rank(const FlightDump& dump, int rank, double until, std::size_t most) {
+  return Conversion(dump, rank).convert(until, most);
+}
+
+}  // namespace cudadiag::diagnose
