@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMostGroups = 4096;
 constexpr std::size_t kMostRanks = std::size_t{1} << 20;  // of all groups together
 constexpr std::size_t kMostFrames = 128;
-constexpr std::size_t kMostStacks = 4096;
+constexpr std::size_t kMostStacks = 4096;  // those of the latest calls
 constexpr std::size_t kMostTensors = 256, kMostDimensions = 64;
 constexpr std::size_t kLongestName = 1024, kLongestPath = 4096;
 
@@ -80,7 +80,8 @@ class DumpReader {
     if (count > FlightDump::kMostCalls)
       return base::Error{fmt::format("it has more than {} calls", FlightDump::kMostCalls), ""};
     for (std::size_t i = 0; i < count; ++i) {
-      if (!add_call(entries.item(i))) return base::Error{"its calls have no numbers (PyTorch before 2.4)", ""};
+      if (!add_call(entries.item(i), i + kMostStacks >= count))
+        return base::Error{"its calls have no numbers (PyTorch before 2.4)", ""};
     }
     // Calls that are over are left out if the user wants it so.
     const auto record = [&](std::size_t index) { return entries.item(index).member("record_id").integer(); };
@@ -106,7 +107,7 @@ class DumpReader {
   }
 
   // False: it has no number. A call of a group that is not described is left out.
-  bool add_call(Value entry) {
+  bool add_call(Value entry, bool is_late) {
     const Value number = entry.member("collective_seq_id");
     if (!number.integer()) return false;
     const Value group = entry.member("process_group");
@@ -127,7 +128,7 @@ class DumpReader {
     call.input_type = text_of(entry.member("input_dtypes").item(0), 64);
     call.output_type = text_of(entry.member("output_dtypes").item(0), 64);
     call.created = static_cast<double>(count_of(entry.member("time_created_ns"))) * 1e-9;
-    call.stack = stack_of(entry.member("frames"));
+    if (is_late) call.stack = stack_of(entry.member("frames"));
     dump_.calls.push_back(std::move(call));
     return true;
   }
@@ -141,7 +142,6 @@ class DumpReader {
     if (key.empty()) return 0;
     const auto known = by_frames_.find(key);
     if (known != by_frames_.end()) return known->second;
-    if (dump_.stacks.size() >= kMostStacks) return 0;
     std::vector<FlightFrame>& stack = dump_.stacks.emplace_back();
     for (std::size_t i = 0; i < key.size(); ++i) {
       const Value frame = frames.item(i);
