@@ -95,7 +95,7 @@ class Gathering {
     symptoms.pointer_in_doubt = failure.stale != nullptr && is_pointer_in_doubt(failure);
     if (failure.hang) add_hang(finding, failure, symptoms);
     symptoms.dialect = dialect_of(*failure.process, finding.stack, !report_.torch.empty());
-    // A source that was written since the run proves nothing.
+    // A source file that was changed after the run proves nothing.
     if (finding.source_newer_than.empty()) {
       symptoms.source = symbolize::without_comment(
           finding.location.source, finding.location.language == symbolize::Language::python ? "#" : "//");

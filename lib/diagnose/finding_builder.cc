@@ -138,7 +138,7 @@ class FindingBuilder {
     }
   }
 
-  // The first candidate leads, unless the launch of its graph does.
+  // The first candidate is the headline, unless the launch of its graph is.
   void locate(const analyse::Candidate& candidate) {
     const session::GraphNode* node = candidate.node;
     ResolvedSite site = resolve(symbolizer_, process_, candidate.site(),

@@ -1,7 +1,7 @@
 // Holds a process's records back while the code of a kernel among them is being read. When the launch is checked, the
 // kernel's use of memory is then known. Records stay in order.
 //
-// At most kMost records wait, none longer than kPatience. After that they are handed on without the kernel's code.
+// At most kMost records wait, none longer than kPatience. After that they are released without the kernel's code.
 #pragma once
 
 #include <array>

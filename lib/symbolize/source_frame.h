@@ -50,8 +50,8 @@ struct Location {
   bool known() const { return nearest().line > 0; }
 };
 
-// The true line of an operation: the innermost user frame. A frame without a line still leads, together with the line
-// that it was called from, which is not the launch's line. If the innermost user frame is native, `caller` is the
+// The true line of an operation: the innermost user frame. A frame without a line is still the true one, together with
+// the line that it was called from, which is not the launch's line. If the innermost user frame is native, `caller` is the
 // Python line that called into it.
 struct TrueLine {
   Location location;

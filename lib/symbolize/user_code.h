@@ -59,7 +59,7 @@ LaunchFrames launch_frames(const std::vector<NativeFrame>& native, std::string_v
 // that launches a kernel has that kernel's name and the line of its definition, not of the launch.
 void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCode& code = {});
 
-// The marks decide, but a frame that is the host side of `kernel` never leads.
+// The marks decide, but a frame that is the host side of `kernel` is never the true line.
 TrueLine find_true_line(const SourceStack& stack, std::string_view kernel);
 
 }  // namespace cudadiag::symbolize

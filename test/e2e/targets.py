@@ -19,7 +19,7 @@ class Failing(typing.NamedTuple):
     candidates: bool = False  # several lines are listed
     leads: bool = True  # the true line is the first of them
     confirmed: str = "proven"  # the grade after a rerun; empty if none is made
-    confirmed_line: str = "TRUE LINE"  # the mark of the line that leads then
+    confirmed_line: str = "TRUE LINE"  # the mark of the headline's line after the reruns
     cause: str = ""  # the cause that a rule names; empty if no rule matches
 
 

@@ -88,7 +88,7 @@ class Starts(unittest.TestCase):
         hook = self.hook()
         self.run_and_end(hook, in_thread, lambda: [library(n) for n in range(3) if not launch()])
         self.assertEqual(len(hook.of_kind("line")), 6)
-        self.assertEqual(len(hook.of_kind("started")), 6)  # two lines in turn
+        self.assertEqual(len(hook.of_kind("started")), 6)  # the two lines alternate, so each value needs a new start
         hook = self.hook()
         hook.package.lines.watched.suspects.pop()
         self.run_and_end(hook, in_thread, lambda: [library(n) for n in range(3)])

@@ -1,4 +1,4 @@
-// Four threads take and give back memory ten thousand times each; five pieces outlive them.
+// Four threads allocate and free memory ten thousand times each. Five allocations outlive the threads.
 #include <thread>
 #include <vector>
 

@@ -1,4 +1,5 @@
-// More contexts one after the other than are kept count of, each gone while still current; the last one fails.
+// Creates more contexts, one after another, than the recorder can track. A reset destroys each while it is current.
+// The kernel in the last context fails.
 // Plan: fault kernel=scale nth=401 code=700
 #include "driver.h"
 

@@ -145,7 +145,7 @@ class RaceBuilder {
     return to;
   }
 
-  // The later access leads, because the wait is missing there.
+  // The later access is the headline, because the wait is missing there.
   void lead() {
     const ResolvedAccess& later = finding_.race->accesses[1];
     finding_.location = later.location;

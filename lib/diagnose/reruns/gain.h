@@ -13,7 +13,7 @@ struct Gain {
   const Finding* before = nullptr;
   const Finding* after = nullptr;
   bool is_proof = false;   // the answer was not proven before and is now
-  bool moved = false;      // a different line leads now
+  bool moved = false;      // the headline names a different line now
   bool narrowed = false;   // the new line was a candidate of the first answer, or a node of its graph
   bool elsewhere = false;  // a rerun also failed elsewhere
   bool says_more = false;  // the report has more facts on the failure than before

@@ -103,8 +103,8 @@ class NonFiniteBuilder {
     return with_source(line_of_user(symbolizer_.stack(process_, frames)));
   }
 
-  // The user's line in the operator's own stack leads. For an operator of a backward pass without one, the line that
-  // made its node leads.
+  // The headline is the user's line in the operator's own stack. If that stack has none, and the operator belongs to a
+  // backward pass, it is the line that created its autograd node.
   void lead() {
     finding_.stack = symbolizer_.stack(process_, value_.stack);
     finding_.location = with_source(line_of_user(finding_.stack));

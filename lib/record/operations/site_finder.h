@@ -82,7 +82,7 @@ class SiteFinder {
   };
   [[gnu::cold, gnu::noinline]] void seek_python();
   bool wants_native() const;
-  // A call whose site is missing in the thread's cache. `key` is its own key there, or 0 if it cannot have one.
+  // Finds and counts the site of a call that the thread's cache does not have. Caches it under `key`, unless that is 0.
   [[gnu::cold, gnu::noinline]] SiteCall enter_new(ThreadState& thread, IssuedCall call, std::uint64_t key);
   bool describe(ThreadState& thread, const IssuedCall& call, SiteCache::Entry& entry);
   SiteCall count(const SiteCache::Entry& entry);

@@ -34,7 +34,7 @@ bool Streams::context_created(CUcontext handle, std::uint32_t uid) {
   const Contexts::Place place = contexts_.take(handle, uid);
   if (place.outcome != Contexts::Place::Outcome::taken) return place.outcome == Contexts::Place::Outcome::known;
   // The page is registered now, while the context is idle: later, that might wait for a kernel that waits for this
-  // thread. No look-up finds the context yet: the page may be given back, and must have no streams.
+  // thread. No look-up finds the context yet: the page may be released, and must have no streams.
   const bool ready = new_page(place.index) != kNotReady;
   ready ? contexts_.make_live(place.index) : contexts_.give_back(place.index);
   return ready;

@@ -47,7 +47,7 @@ class Autograd {
   Interner* interner_ = nullptr;
   std::uint64_t (*peek_)() = nullptr;
   std::uint64_t (*own_thread_)() = nullptr;
-  int (*graph_task_)() = nullptr;                  // null if this PyTorch does not export it
+  int (*graph_task_)() = nullptr;                  // null if this version of PyTorch does not export it
   void* (*current_node_)(void* result) = nullptr;  // returns a std::shared_ptr<Node>, so the caller provides its memory
 };
 

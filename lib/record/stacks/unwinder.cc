@@ -54,7 +54,7 @@ class ReturnSlots {
     const auto has_it = [&](std::uintptr_t slot) {
       return slot % sizeof(slot) == 0 && return_address_at(slot) == address;
     };
-    if (begin == 0) return end - sizeof(address);  // the first frame: it called this unwinding
+    if (begin == 0) return end - sizeof(address);  // the first frame, which called the unwinder
     if (record >= begin && record < end && has_it(record)) return record;
     if (end - begin > kMostSearched) return end - sizeof(address);
     for (std::uintptr_t slot = begin; slot + sizeof(slot) <= end; slot += sizeof(slot)) {

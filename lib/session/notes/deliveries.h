@@ -146,7 +146,7 @@ struct Delivery {
   std::uint64_t milliseconds = 0;     // for a watched line: the time that reading the values took
   std::string node;                   // "GatherBackward0"
   std::uint64_t number = 0;
-  bool pool = false;  // for a start: a pool's thread received this as work
+  bool pool = false;  // for the start of a thread's work: a thread pool received the work
   // Innermost first. The first stack is of the node, or of the start. The next is of the node in whose run it was made,
   // or of the start of the thread that started it; and so on.
   std::vector<std::vector<DeliveredFrame>> stacks;

@@ -530,7 +530,7 @@ def of_several_candidates_the_one_leads_whose_kernel_the_core_dump_names(machine
     finding = report["findings"][0]
     expect((finding["launch"]["kernel"], finding["device"]["line"]), ("far_store(int*)", 15), "kernel and device line")
     expect("device-disagrees" in _codes(report), False, "whether the dump is said to disagree")
-    # In the opposite order, the line leads from the start.
+    # In the opposite order, the line is the headline from the start.
     machine.plan(f"fault kernel={kernel} nth=3 code=700 after=stream:1:2")
     said = machine.run(*program("leaves_dump.py", "smooth", dump, kernel), options=["--rerun=always"], timeout=60).stderr
     _, line = true_line("leaves_dump.py")

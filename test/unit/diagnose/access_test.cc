@@ -91,7 +91,7 @@ TEST_CASE("a misaligned store: one byte after the parameter") {
   CHECK(access->lanes[0].address == 0x7fb937e00001);
   CHECK(access->lanes[3].address == 0x7fb937e00004);
   CHECK(only_parameter(*access)->value == 0x7fb937e00000);
-  // Every fourth address is aligned by chance; the first misaligned one leads.
+  // Every fourth address is aligned by chance; the first misaligned one is the answer.
   const Access found = joined(*access, nullptr, false);
   CHECK(found.relation == Relation::misaligned);
   CHECK(found.distance == 1);

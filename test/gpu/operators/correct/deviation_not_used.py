@@ -1,4 +1,4 @@
-"""std_mean of one sample, of which only the mean is used."""
+"""std_mean of one sample: its deviation is NaN, but only the mean is used."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Features with 0/0 are replaced by nan_to_num."""
+"""nan_to_num replaces the NaN of features that are 0/0."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Probabilities in logarithms: log(0) is minus infinity, and exp makes it zero again."""
+"""Probabilities in logarithms: log(0) is minus infinity, and exp turns it back into zero."""
 
 import os
 

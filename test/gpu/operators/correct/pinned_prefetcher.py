@@ -1,4 +1,4 @@
-"""A prefetcher with a stream of its own that waits, and tells the allocator about the user."""
+"""A prefetcher with its own stream: the main stream waits for it, and the allocator knows who uses the batch."""
 
 import os
 import sys

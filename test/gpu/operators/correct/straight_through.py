@@ -1,4 +1,4 @@
-"""A function with a backward of its own that passes gradients through rounding."""
+"""An autograd function whose backward passes gradients through rounding."""
 
 import os
 

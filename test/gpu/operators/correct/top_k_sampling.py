@@ -1,4 +1,4 @@
-"""Sampling from the k best: the others get minus infinity."""
+"""Sampling from the k best tokens: the logits of all others are minus infinity."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Cosine similarity written by hand, with a vector of zeros."""
+"""Cosine similarity written by hand, with a zero vector."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Distillation: the divergence to a student with masked classes, where the teacher has zero."""
+"""Distillation: the student masks classes for which the teacher's probability is zero, and the divergence is NaN."""
 
 import os
 

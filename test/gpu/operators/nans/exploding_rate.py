@@ -1,4 +1,4 @@
-"""A learning rate much too large: the weight overflows, then infinity minus infinity."""
+"""The learning rate is much too large: the weight overflows, and infinity minus infinity follows."""
 
 import os
 

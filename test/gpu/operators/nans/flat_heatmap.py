@@ -1,4 +1,4 @@
-"""Heat maps scaled to their range, and a map that is constant."""
+"""Heat maps are scaled to their range, and one map is constant."""
 
 import os
 import tempfile

@@ -1,4 +1,4 @@
-"""Layer normalisation without epsilon of a padding token, whose embedding is zero."""
+"""Layer normalisation without epsilon of a padding token whose embedding is zero."""
 
 import os
 

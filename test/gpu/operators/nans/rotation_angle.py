@@ -1,4 +1,4 @@
-"""The angle between rotations: acos of a cosine that rounding made larger than one."""
+"""The angle between rotations: acos of a cosine that rounding made larger than 1."""
 
 import os
 

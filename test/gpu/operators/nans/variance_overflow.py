@@ -1,4 +1,4 @@
-"""A variational loss: the exponential of a log variance overflows, and the gradient meets zeros."""
+"""A variational loss: the exponential of a log variance overflows, and its gradient is multiplied by zero."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""torch.where guards a root in the forward pass and not in the backward pass."""
+"""torch.where guards a root in the forward pass, but not in the backward pass."""
 
 import os
 

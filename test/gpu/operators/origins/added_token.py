@@ -1,4 +1,4 @@
-"""A token was added to the tokenizer and the embedding was not resized."""
+"""A token was added to the tokenizer, but the embedding was not resized."""
 
 import os
 

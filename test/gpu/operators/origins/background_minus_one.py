@@ -1,4 +1,4 @@
-"""One is subtracted from all labels, the background included, into a buffer that is used again."""
+"""One is subtracted from all labels, including the background, into a buffer that is reused."""
 
 import os
 

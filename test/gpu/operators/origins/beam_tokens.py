@@ -1,4 +1,4 @@
-"""Beam search: topk over beams and vocabulary, the index used as a token."""
+"""Beam search: topk over beams and vocabulary, and the flat index is used as a token."""
 
 import os
 

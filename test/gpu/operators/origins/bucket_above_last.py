@@ -1,4 +1,4 @@
-"""bucketize gives one number more than there are boundaries."""
+"""bucketize returns an index beyond the last boundary."""
 
 import os
 

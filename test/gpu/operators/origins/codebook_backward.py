@@ -1,4 +1,4 @@
-"""A function with a backward of its own: saved codes are shifted, and the gradient is added past the end."""
+"""The backward of an autograd function shifts the saved codes and adds the gradient past the end."""
 
 import os
 

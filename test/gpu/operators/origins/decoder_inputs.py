@@ -1,4 +1,4 @@
-"""Labels with -100 for padding, shifted and given to the decoder as inputs."""
+"""Labels with -100 for padding are shifted and used as inputs of the decoder."""
 
 import os
 

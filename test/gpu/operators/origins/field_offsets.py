@@ -1,4 +1,4 @@
-"""Click prediction: fields share a table, and each size is the largest id instead of one more."""
+"""Click prediction: fields share a table, and the size of each field is its largest id instead of one more."""
 
 import os
 

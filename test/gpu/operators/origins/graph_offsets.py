@@ -1,4 +1,4 @@
-"""Graphs in one batch: node numbers shifted by the count that includes the own graph."""
+"""Graphs in one batch: node numbers are shifted by a count that includes the graph itself."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Image patches are written into the places of a prompt that was cut too short."""
+"""Image patches are written to the places of a prompt that was truncated too far."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Point clouds: the number of points marks a point too far away, and a centre has no neighbour."""
+"""Point clouds: the number of points stands for "too far away", and a centre has no neighbour."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Ranks counted from one for a table, in place, in the same memory as the order."""
+"""Ranks counted from one for a table are computed in place, in the memory of the order."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A table of class numbers with -1 for what is not trained, and a loss that ignores 255."""
+"""A table of class numbers has -1 for untrained classes, but the loss ignores 255."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A penalty for repeated tokens, subtracted from probabilities and not from logits."""
+"""A penalty for repeated tokens is subtracted from probabilities instead of logits."""
 
 import os
 

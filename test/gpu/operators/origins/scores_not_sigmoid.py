@@ -1,4 +1,4 @@
-"""BCELoss on scores that no sigmoid brought below one."""
+"""BCELoss gets scores above one, because no sigmoid was applied."""
 
 import os
 

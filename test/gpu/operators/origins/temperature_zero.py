@@ -1,4 +1,4 @@
-"""Sampling with temperature zero: infinite logits, and probabilities that are not numbers."""
+"""Sampling with temperature zero: the logits are infinite and the probabilities NaN."""
 
 import os
 

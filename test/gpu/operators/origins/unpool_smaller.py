@@ -1,4 +1,4 @@
-"""Unpooling to another size than the pooled image had."""
+"""Unpooling to a smaller size than the pooled image had."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Voxel grids: the flat key of a cell does not fit 32 bits."""
+"""Voxel grids: the flat key of a cell does not fit in 32 bits."""
 
 import os
 

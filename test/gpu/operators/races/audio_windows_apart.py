@@ -1,4 +1,4 @@
-"""Windows of a waveform that unfold made: they share samples."""
+"""unfold makes windows of a waveform: one is scaled while another, which shares no samples with it, is summed."""
 
 import torch
 

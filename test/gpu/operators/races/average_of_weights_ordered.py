@@ -1,4 +1,4 @@
-"""A moving average reads weights on a side stream while the optimizer changes them."""
+"""A moving average reads weights on a side stream, and the optimizer waits for it before it changes them."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Gradient buckets: a slice is scaled on a side stream while the next slice is filled."""
+"""Gradient buckets: a slice is scaled on a side stream while a slice that overlaps it is filled."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Gradient buckets: a slice is scaled on a side stream while the next slice is filled."""
+"""Gradient buckets: a slice is scaled on a side stream while the next slice, which begins after it, is filled."""
 
 import torch
 

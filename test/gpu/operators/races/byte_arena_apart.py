@@ -1,4 +1,4 @@
-"""One arena of bytes, with views of other types that overlap."""
+"""Two tensors of different types are views of one arena of bytes, and do not overlap."""
 
 import torch
 

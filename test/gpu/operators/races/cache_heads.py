@@ -1,4 +1,4 @@
-"""A key cache: heads come back from the host on a side stream while attention reads its heads."""
+"""A key cache: heads are copied back on a side stream while attention reads heads, one of them the same."""
 
 import torch
 

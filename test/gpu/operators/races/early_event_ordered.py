@@ -1,4 +1,4 @@
-"""An event is recorded before the work that it is to announce."""
+"""An event is recorded after the work that it signals."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Strided slices of a signal: even samples are changed while others are summed."""
+"""Strided slices of a signal: even samples are changed while some of them are summed."""
 
 import torch
 

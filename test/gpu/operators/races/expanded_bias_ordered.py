@@ -1,4 +1,4 @@
-"""A bias is changed on a side stream while its expanded view is used."""
+"""A bias is changed on a side stream, and the use of its expanded view waits for that."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""A list of weights in one flat buffer is updated by foreach while a norm reads the buffer."""
+"""foreach updates a list of weights in one flat buffer, and a norm of the buffer waits for that."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""A tensor is used on a side stream without record_stream, freed, and its memory is given out again."""
+"""A tensor is used on a side stream without record_stream and freed, and its memory is reused."""
 
 import torch
 

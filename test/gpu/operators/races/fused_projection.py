@@ -1,4 +1,4 @@
-"""Queries, keys and values in one tensor: keys are scaled while a rotation changes its part."""
+"""Queries, keys and values in one tensor: keys are scaled while queries and keys are changed."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Queries, keys and values in one tensor: keys are scaled while a rotation changes its part."""
+"""Queries, keys and values in one tensor: keys are scaled while only queries are changed."""
 
 import torch
 

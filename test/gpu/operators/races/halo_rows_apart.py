@@ -1,4 +1,4 @@
-"""Two halves of a grid with halo rows that both touch."""
+"""Two halves of a grid do not overlap: one half is changed while the other is summed."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Channels of an image in channels_last memory."""
+"""An image in channels_last memory: a channel is filled while channels that include it are summed."""
 
 import torch
 

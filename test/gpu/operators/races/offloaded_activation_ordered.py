@@ -1,4 +1,4 @@
-"""An activation is copied to the host while the next layer changes it in place."""
+"""An activation is copied to the host, and the next layer waits for the copy before it changes it in place."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""The optimizer runs on a side stream and does not wait for the gradients."""
+"""The optimizer runs on a side stream and waits for the gradients."""
 
 import torch
 from torch import nn

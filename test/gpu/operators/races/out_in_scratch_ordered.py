@@ -1,4 +1,4 @@
-"""out= writes into a part of a scratch buffer that the main stream reads."""
+"""out= writes into a part of a scratch buffer, and the main stream waits for that before it reads."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""A pinned buffer is filled again before its copy to the GPU has ended."""
+"""A pinned buffer is refilled before its copy to the GPU has finished."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""A prefetcher copies the next batch on its own stream and nobody waits for it."""
+"""A prefetcher copies the next batch on its own stream, and the main stream waits for the copy."""
 
 import torch
 from torch import nn

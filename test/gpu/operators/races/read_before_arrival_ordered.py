@@ -1,4 +1,4 @@
-"""A result is read on the host before its asynchronous copy has ended."""
+"""The host reads a result after its asynchronous copy has finished."""
 
 import torch
 

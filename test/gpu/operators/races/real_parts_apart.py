@@ -1,4 +1,4 @@
-"""Complex numbers: real parts change while the main stream reads."""
+"""Complex numbers: real parts change while the main stream reads only the imaginary parts."""
 
 import torch
 

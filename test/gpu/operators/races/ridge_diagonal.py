@@ -1,4 +1,4 @@
-"""The diagonal of a matrix grows on a side stream while the matrix is read."""
+"""The diagonal of a matrix grows on a side stream while rows of the matrix are read."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""The diagonal of a matrix grows on a side stream while the matrix is read."""
+"""The diagonal of a matrix grows on a side stream while the next diagonal is read."""
 
 import torch
 

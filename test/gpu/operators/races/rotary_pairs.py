@@ -1,4 +1,4 @@
-"""Rotary embeddings: even features change while another part of the features is read."""
+"""Rotary embeddings: even features change while the second half of the features is read."""
 
 import torch
 

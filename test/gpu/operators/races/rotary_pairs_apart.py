@@ -1,4 +1,4 @@
-"""Rotary embeddings: even features change while another part of the features is read."""
+"""Rotary embeddings: even features change while the odd features are read."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Rows of a table are written through indices on two streams."""
+"""Two streams write different rows of a table by index."""
 
 import torch
 

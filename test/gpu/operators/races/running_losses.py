@@ -1,4 +1,4 @@
-"""A logger averages losses on its stream while the training step stores the next one."""
+"""A logger averages losses on its stream, including the one that the training step is storing."""
 
 import torch
 

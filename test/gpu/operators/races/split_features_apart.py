@@ -1,4 +1,4 @@
-"""Features split between two streams, one column too many."""
+"""Features are split between two streams, which use different columns."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Columns of one table are filled on a side stream and read on the main stream."""
+"""Columns of a table are changed on a side stream while the main stream sums columns, one of them the same."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Two slots and a third batch: the copy does not wait until the slot has been read."""
+"""Two slots and a third batch: the copy waits until the slot has been read."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""A row of a transposed matrix is a column of the matrix."""
+"""A row of a transposed matrix is a column of the matrix: it is zeroed while a row that crosses it is summed."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""A row of a transposed matrix is a column of the matrix."""
+"""A row of a transposed matrix is zeroed while another row of the transposed matrix is summed."""
 
 import torch
 

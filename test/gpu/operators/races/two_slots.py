@@ -1,4 +1,4 @@
-"""Double buffering: producer and consumer compute the same slot."""
+"""Double buffering: the consumer computes the same slot number as the producer."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Double buffering: producer and consumer compute the same slot."""
+"""Double buffering: producer and consumer use different slots."""
 
 import torch
 

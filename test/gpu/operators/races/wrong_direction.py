@@ -1,4 +1,4 @@
-"""The side stream waits for the main stream, and not the other way around."""
+"""The side stream waits for the main stream, but the main stream should wait for the side stream."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""The side stream waits for the main stream, and not the other way around."""
+"""The main stream waits for the side stream before it reads the result."""
 
 import torch
 

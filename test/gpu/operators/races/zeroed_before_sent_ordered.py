@@ -1,4 +1,4 @@
-"""A bucket is sent on a side stream while the gradients, views of it, are zeroed."""
+"""A bucket is sent on a side stream, and the gradients, views of it, are zeroed after that."""
 
 import torch
 
