@@ -1,4 +1,4 @@
-// Out of memory, and the program dies of it.
+// An allocation fails, and the program ends because of it.
 // Plan: fail api=cuMemAlloc_v2 nth=2 code=2
 #include "driver.h"
 

@@ -1,4 +1,4 @@
-// Out of memory, and the program knows what to do.
+// An allocation fails, and the program handles the error.
 #include "driver.h"
 
 int main() {

@@ -1,4 +1,4 @@
-// A copy runs past the end of its allocation, on the device and later.
+// An asynchronous copy runs past the end of its allocation.
 #include <vector>
 
 #include "driver.h"

@@ -13,7 +13,7 @@ using Size = unsigned long;
                                                                 Device device);
 
 void reportOutOfMemoryToProfiler(long, Size, Size, Device device) {
-  // What it was given must come through.
+  // The arguments must arrive unchanged.
   if (device.kind != 1 || device.number != 0) __builtin_trap();
 }
 

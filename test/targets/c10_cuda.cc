@@ -1,4 +1,4 @@
-// Stands in for PyTorch's libc10_cuda.so: an allocator with a limit of its own.
+// Stands in for PyTorch's libc10_cuda.so: an allocator with its own limit.
 namespace c10 {
 
 struct Device {

@@ -1,4 +1,4 @@
-// The end of a capture is the first call to say that it is broken.
+// The call that ends a capture is the first to report that the capture is broken.
 // Plan: fail api=cuStreamEndCapture code=901
 #include "driver.h"
 

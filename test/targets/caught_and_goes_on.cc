@@ -1,4 +1,4 @@
-// The program swallows the error and goes on without the GPU.
+// The program ignores the error and continues without the GPU.
 // Plan: fault kernel=scale nth=1 code=700
 #include "driver.h"
 

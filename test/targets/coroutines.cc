@@ -1,4 +1,4 @@
-// One thread launches from two stacks in turn, as coroutines and tasks do.
+// One thread launches alternately from two stacks, as coroutines and tasks do.
 // Plan: fault kernel=scale nth=1500 code=700
 #include <fcntl.h>
 #include <sys/mman.h>

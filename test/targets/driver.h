@@ -8,7 +8,7 @@
 
 #define LAUNCH(kernel, stream) cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, nullptr, nullptr)
 
-// The program dies of the first error that it looks at, as most do.
+// The program exits at the first error that it checks, as most programs do.
 #define CHECK(call)                                             \
   do {                                                          \
     if (const CUresult result = call; result != CUDA_SUCCESS) { \

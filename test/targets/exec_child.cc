@@ -1,4 +1,4 @@
-// Starts another program, named in the first argument, as its child, and hands on its status.
+// Starts another program, named in the first argument, as its child, and exits with the child's status.
 #include <sys/wait.h>
 #include <unistd.h>
 

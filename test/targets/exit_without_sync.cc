@@ -1,4 +1,4 @@
-// A fault that no call asks about: the program ends with 0.
+// No call returns the error of a fault, and the program exits with 0.
 // Plan: fault kernel=scale nth=2 code=700 when=now
 #include "driver.h"
 

@@ -1,4 +1,4 @@
-// Dies of its own pointer; the GPU has nothing to do with it.
+// A bad host pointer ends the program. The GPU is not involved.
 #include "driver.h"
 
 int main() {

@@ -1,4 +1,4 @@
-// A copy to memory that no allocation holds is refused at the call.
+// The driver refuses a copy to memory outside all allocations.
 #include "driver.h"
 
 int main() {

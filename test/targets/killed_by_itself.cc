@@ -1,4 +1,4 @@
-// Kills itself after as many launches as its first argument says, so that nothing can tidy up.
+// Kills itself after as many launches as its first argument says, so that no exit handler runs.
 #include <csignal>
 
 #include "driver.h"

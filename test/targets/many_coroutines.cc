@@ -1,4 +1,4 @@
-// One thread launches from the stacks of many coroutines in turn; then a launch is bad.
+// One thread launches from the stacks of many coroutines, one after another. Then a launch fails.
 // Plan: fault kernel=scale nth=6500 code=700
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// Opens a library that its own RUNPATH alone leads to.
+// Opens a library that is found only through the program's RUNPATH.
 #include <dlfcn.h>
 
 #include <cstdio>

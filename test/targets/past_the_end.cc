@@ -1,4 +1,4 @@
-// A kernel stores 256 bytes behind the end of its buffer.
+// A kernel stores 256 bytes after the end of its buffer.
 #include "driver.h"
 
 int main() {

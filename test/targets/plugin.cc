@@ -1,4 +1,4 @@
-// The library that dlopened_kernel opens: its launch is the failing one.
+// The library that dlopened_kernel opens. Its launch fails.
 #include "driver.h"
 
 extern "C" void smooth(CUstream stream) {

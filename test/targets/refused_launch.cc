@@ -1,4 +1,4 @@
-// A block of more threads than there can be: refused at the call, with the driver's own explanation.
+// The driver refuses a block that has too many threads, with the driver's own explanation.
 #include "driver.h"
 
 int main() {

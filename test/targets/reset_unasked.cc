@@ -1,4 +1,4 @@
-// Nobody asks how the work went: the device is reset, and the program ends well.
+// No call asks for errors. The program resets the device and exits with 0.
 // Plan: fault kernel=scale nth=2 code=700
 #include "driver.h"
 

@@ -1,4 +1,4 @@
-// The fault is issued by one thread and reported to another.
+// One thread issues the failing launch, and another thread gets the error.
 // Plan: fault kernel=scale nth=3 code=710
 #include <thread>
 

@@ -1,4 +1,4 @@
-// An invalid configuration that nobody looks at: the program ends with 0 and a wrong result.
+// The program does not check the error of an invalid launch. It exits with 0 and a wrong result.
 #include "runtime.h"
 
 KERNEL(scale);
