@@ -5,7 +5,7 @@ Usage: groups.py BUILD [--gpus N] [--jobs N] [--json FILE]
 
 Needs two GPUs or four, and PyTorch; without them it says so and counts nothing (77). Each shape (one group, tensor by pipeline, experts) runs well, slow, with a missing rank, another size, and another order.
 Four GPUs run all shapes, two run the first. The last lines have the cost of an all-reduce loop without and with the
-plugin, best of five each, in turn.
+plugin, best of five each, measured alternately.
 """
 import argparse
 import json

@@ -1,4 +1,4 @@
-// One thread launches good work without end, the other a bad kernel; the good one is told first or last.
+// One thread launches good work without end, the other a bad kernel; the good one gets the error first or last.
 #include <atomic>
 #include <cstdio>
 #include <thread>

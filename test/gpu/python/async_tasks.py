@@ -1,4 +1,4 @@
-"""Coroutines that hand the work on to a pool's threads."""
+"""Coroutines give the work to the threads of a pool."""
 import asyncio
 
 import torch

@@ -1,4 +1,4 @@
-"""One bad batch in a loop that catches whatever comes and goes on."""
+"""One bad batch in a loop that catches every exception and continues."""
 import torch
 
 table = torch.zeros(100, 8, device="cuda")

@@ -1,4 +1,4 @@
-"""A label that is no class."""
+"""A label that is not a class."""
 import torch
 import torch.nn.functional as F
 

@@ -1,4 +1,4 @@
-"""The bad operation comes from a thread with a stream of its own; the main thread is told."""
+"""The bad operation comes from a thread with a stream of its own; the main thread gets the error."""
 import threading
 
 import torch

@@ -1,4 +1,4 @@
-"""The blocks of CuPy's pool are given back, and an address of them is still used."""
+"""CuPy's pool frees its blocks, and a kernel still uses an address in one of them."""
 import cupy
 
 from here import or_skip
