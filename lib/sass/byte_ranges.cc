@@ -1,5 +1,10 @@
 #include "sass/byte_ranges.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <numeric>
 #include <utility>
 
 #include "sass/origins/instructions.h"
@@ -10,6 +15,7 @@ namespace cudadiag::sass {
 namespace {
 
 constexpr std::uint32_t kMostInstructions = 20'000;
+constexpr std::size_t kStepsOfCorner = 20'000;
 
 MayAccesses may_accesses(const std::map<std::uint32_t, std::set<CodeAccess>>& noted) {
   MayAccesses out;
@@ -25,6 +31,35 @@ MayAccesses may_accesses(const std::map<std::uint32_t, std::set<CodeAccess>>& no
     }
   }
   return out;
+}
+
+// The threads that are the first or the last ones of each coordinate, alone.
+std::vector<Box> corners_of(const Box& all) {
+  std::vector<Box> corners{all};
+  for (std::size_t i = 0; i < kCoordinates; ++i) {
+    for (std::size_t at = 0, count = corners.size(); at < count; ++at) {
+      if (all.low[i] == all.high[i]) continue;
+      corners.push_back(corners[at]);
+      corners[at].high[i] = all.low[i];
+      corners.back().low[i] = all.high[i];
+    }
+  }
+  return corners;
+}
+
+void merge(CertainAccesses& to, const CertainAccesses& more) {
+  for (const CertainAccess& each : more.accesses) {
+    const auto same = std::find_if(to.accesses.begin(), to.accesses.end(), [&](const CertainAccess& known) {
+      return known.instruction == each.instruction && known.parameter == each.parameter;
+    });
+    if (same == to.accesses.end()) {
+      to.accesses.push_back(each);
+      continue;
+    }
+    same->step = std::gcd(std::gcd(same->step, each.step), each.least - same->least);
+    same->least = std::min(same->least, each.least);
+    same->most = std::max(same->most, each.most);
+  }
 }
 
 }  // namespace
@@ -51,7 +86,51 @@ class ByteRanges::Implementation {
     return FollowedLaunch(code, launch).bytes();
   }
 
+  CertainAccesses certain(const LaunchValues& launch) const {
+    CertainAccesses all = followed(launch);
+    const bool all_counted =
+        std::ranges::all_of(all.accesses, [](const auto& each) { return each.parameter.has_value(); });
+    if (!all_counted) count_from_words(all, launch);
+    return all;
+  }
+
  private:
+  CertainAccesses followed(const LaunchValues& launch) const {
+    const auto threads = all_threads(launch);
+    if (!detours_ || !threads) return {};
+    const FollowedLaunch::Code code{program_, instructions_, *detours_, may_, bank_};
+    CertainAccesses all = FollowedLaunch(code, launch).certain(*threads);
+    if (all.only_these) return all;
+    for (const Box& corner : corners_of(*threads))
+      merge(all, FollowedLaunch(code, launch, kStepsOfCorner).certain(corner));
+    std::sort(all.accesses.begin(), all.accesses.end());
+    return all;
+  }
+
+  // A launch in which one more word is an address may go other ways: only the accesses that it has in common count.
+  void count_from_words(CertainAccesses& all, const LaunchValues& launch) const {
+    std::map<std::size_t, std::vector<CertainAccess>> counted;  // by index in `all`
+    for (std::uint32_t word = 0; word + 8 <= launch.parameters.size(); word += 8) {
+      if (std::binary_search(launch.addresses.begin(), launch.addresses.end(), word)) continue;
+      LaunchValues other = launch;
+      other.addresses.insert(std::upper_bound(other.addresses.begin(), other.addresses.end(), word), word);
+      std::int64_t value = 0;
+      std::memcpy(&value, launch.parameters.data() + word, sizeof value);
+      for (const CertainAccess& each : followed(other).accesses) {
+        if (each.parameter != word || std::abs(value) > kMostOfForm) continue;
+        for (std::size_t at = 0; at < all.accesses.size(); ++at) {
+          const CertainAccess& number = all.accesses[at];
+          const bool same = !number.parameter && number.instruction == each.instruction &&
+                            number.least == each.least + value && number.most == each.most + value;
+          if (same) counted[at].push_back(each);
+        }
+      }
+    }
+    for (auto& [at, found] : counted) {
+      if (found.size() == 1) all.accesses[at] = std::move(found.front());
+    }
+  }
+
   const std::string text_;
   const Program program_;
   const ThreadCode instructions_;
@@ -69,5 +148,6 @@ ByteRanges::~ByteRanges() = default;
 const KernelAccesses& ByteRanges::accesses() const { return it_->accesses(); }
 std::uint64_t ByteRanges::unknown_opcodes() const { return it_->unknown_opcodes(); }
 std::vector<ParameterBytes> ByteRanges::of(const LaunchValues& launch) const { return it_->of(launch); }
+CertainAccesses ByteRanges::certain(const LaunchValues& launch) const { return it_->certain(launch); }
 
 }  // namespace cudadiag::sass

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "sass/access_kind.h"
 #include "sass/kernel_accesses.h"
 #include "sass/sass.h"
 
@@ -42,6 +43,25 @@ struct ParameterBytes {
   auto operator<=>(const ParameterBytes&) const = default;
 };
 
+// An access that some threads make whatever the memory contains.
+struct CertainAccess {
+  std::uint32_t instruction = 0;  // its address in the code
+  AccessKind kind = AccessKind::load;
+  Space space = Space::global;
+  std::uint32_t bytes = 0;
+  std::optional<std::uint32_t>
+      parameter;                     // offset of the word that it is counted from; nullopt if it is counted from 0
+  std::int64_t least = 0, most = 0;  // positions of the first byte; some thread uses each of them
+  std::int64_t step = 0;             // all others are multiples of it away; 0 if there are none
+  auto operator<=>(const CertainAccess&) const = default;
+};
+
+struct CertainAccesses {
+  std::vector<CertainAccess> accesses;  // by instruction
+  bool only_these = false;              // the launch uses no other memory
+  bool operator==(const CertainAccesses&) const = default;
+};
+
 class ByteRanges {
  public:
   ByteRanges(std::string text, ParameterBank bank, Calls calls = Calls::anything);
@@ -54,6 +74,11 @@ class ByteRanges {
   std::uint64_t unknown_opcodes() const;
   // One entry per parameter and mode. Any number of threads may call it at once.
   std::vector<ParameterBytes> of(const LaunchValues& launch) const;
+  // Returns accesses that threads of the launch make for certain, unless an earlier one fails. The code is followed for
+  // all threads at once as far as possible, and again for single threads at the corners of grid and block.
+  // An access is counted from an address of the launch, or from the only other word of 8 bytes that it is made of.
+  // Any number of threads may call it at once.
+  CertainAccesses certain(const LaunchValues& launch) const;
 
   static constexpr std::size_t kMostRows = 16;  // per parameter and mode; with more rows there is no answer
 

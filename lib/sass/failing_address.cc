@@ -10,29 +10,6 @@
 namespace cudadiag::sass {
 namespace {
 
-struct Form {
-  AccessKind kind;
-  Space space;
-};
-
-std::optional<Form> form_of(std::string_view base) {
-  using enum AccessKind;
-  using enum Space;
-  if (base == "LDG") return Form{load, global};
-  if (base == "LD") return Form{load, generic};
-  if (base == "LDS" || base == "LDSM") return Form{load, shared};
-  if (base == "LDL") return Form{load, local};
-  if (base == "STG") return Form{store, global};
-  if (base == "ST") return Form{store, generic};
-  if (base == "STS" || base == "STSM") return Form{store, shared};
-  if (base == "STL") return Form{store, local};
-  if (base == "ATOMG" || base == "REDG") return Form{atomic, global};
-  if (base == "ATOM" || base == "RED") return Form{atomic, generic};
-  if (base == "ATOMS") return Form{atomic, shared};
-  if (base == "LDGSTS" || base == "UBLKCP") return Form{copy, global};
-  return std::nullopt;
-}
-
 struct Term {
   enum class Width { half, pair, unsure };  // unsure: 64 bits, or 32 with a sign
   std::uint32_t slot = kNone;               // kNone: `number` is the value, or the register is always 0
@@ -89,13 +66,13 @@ class FailingAddress::Implementation {
       if (program_[at].address == offset) failing_ = at;
     }
     if (failing_ == kNone) return;
-    form_ = form_of(program_[failing_].base());
+    form_ = memory_form_of(program_[failing_]);
     if (!form_) return;
     terms_ = terms_of(memory_place_of(program_[failing_]), is_wide());
     paths_.emplace(program_, failing_);
   }
 
-  const std::optional<Form>& form() const { return form_; }
+  const std::optional<MemoryForm>& form() const { return form_; }
   std::uint32_t bytes() const { return form_ ? memory_bytes_of(program_[failing_]) : 0; }
   std::size_t unknown_opcodes() const { return unknown_.size(); }
 
@@ -171,7 +148,7 @@ class FailingAddress::Implementation {
   const ParameterBank bank_;
   const LaunchState launch_;
   std::uint32_t failing_ = kNone;
-  std::optional<Form> form_;
+  std::optional<MemoryForm> form_;
   std::optional<std::vector<Term>> terms_;
   std::optional<Paths> paths_;
   std::set<std::string_view> unknown_;

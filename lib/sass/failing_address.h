@@ -12,12 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "sass/access_kind.h"
 #include "sass/sass.h"
 
 namespace cudadiag::sass {
-
-enum class AccessKind : std::uint8_t { load, store, atomic, copy };
-enum class Space : std::uint8_t { global, shared, local, generic };
 
 // One thread's state after its failure. Empty members are unknown.
 struct LaneState {

@@ -4,6 +4,25 @@
 
 namespace cudadiag::sass {
 
+std::optional<MemoryForm> memory_form_of(const Instruction& i) {
+  using enum AccessKind;
+  using enum Space;
+  const std::string_view base = i.base();
+  if (base == "LDG") return MemoryForm{load, global};
+  if (base == "LD") return MemoryForm{load, generic};
+  if (base == "LDS" || base == "LDSM") return MemoryForm{load, shared};
+  if (base == "LDL") return MemoryForm{load, local};
+  if (base == "STG") return MemoryForm{store, global};
+  if (base == "ST") return MemoryForm{store, generic};
+  if (base == "STS" || base == "STSM") return MemoryForm{store, shared};
+  if (base == "STL") return MemoryForm{store, local};
+  if (base == "ATOMG" || base == "REDG") return MemoryForm{atomic, global};
+  if (base == "ATOM" || base == "RED") return MemoryForm{atomic, generic};
+  if (base == "ATOMS") return MemoryForm{atomic, shared};
+  if (base == "LDGSTS" || base == "UBLKCP") return MemoryForm{copy, global};
+  return std::nullopt;
+}
+
 std::uint32_t memory_bytes_of(const Instruction& i) {
   if (i.base() == "UBLKCP") return 0;  // a register contains the size
   if (is_any(i.base(), {"LDSM", "STSM"})) return 16;

@@ -2,12 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
+#include "sass/access_kind.h"
 #include "sass/code/lines.h"
 
 namespace cudadiag::sass {
 
+struct MemoryForm {
+  AccessKind kind = AccessKind::load;
+  Space space = Space::global;
+};
+// Returns nullopt if the instruction's access to memory is not understood, or it has none.
+std::optional<MemoryForm> memory_form_of(const Instruction& i);
 // Returns the bytes that a thread reads or writes; 0 if a register contains the size.
 std::uint32_t memory_bytes_of(const Instruction& i);
 // Returns the operand's text that names the memory; for a copy, the global memory. Empty if there is none.

@@ -158,8 +158,8 @@ std::optional<Calculator::Address> Calculator::address(const ThreadInstruction& 
     }
     all = sum_of(all, each);
   }
-  if (!all.known || !all.pointer) return std::nullopt;
-  return Address{all.word, in_box(all.form, box_)};
+  if (!all.known) return std::nullopt;
+  return Address{all.pointer ? std::optional(all.word) : std::nullopt, in_box(all.form, box_)};
 }
 
 Truth Calculator::read(const Condition& condition) const {

@@ -28,9 +28,9 @@ class Calculator {
   void compute(const Step& step);
   // Returns nullopt if the condition is unknown, or the box must be cut.
   std::optional<bool> holds(const Condition& condition);
-  // The parameter word that the address is made of, and the form that is added to it.
+  // The parameter word that the address is made of, if there is one, and the form that is added to it.
   struct Address {
-    std::uint32_t word = 0;
+    std::optional<std::uint32_t> word;
     Form form;
   };
   std::optional<Address> address(const ThreadInstruction& code);

@@ -255,7 +255,10 @@ std::optional<bool> Calculator::compared(const Step& step) {
     return large_a && large_b && !*large_a && !*large_b ? compared_forms(i, a.form, b.form) : std::nullopt;
   }
   const Value a = read(code.values[0]), b = read(code.values[1]);
-  const bool of_pointer = a.kind == Value::Kind::high && number(b) == 0 && i.has("EX");
+  const auto meets_zero = [this](const Value& pointer, const Value& other) {
+    return pointer.kind == Value::Kind::high && number(other) == 0;
+  };
+  const bool of_pointer = i.has("EX") && (meets_zero(a, b) || meets_zero(b, a));
   if (of_pointer && (i.has("NE") || i.has("EQ"))) return i.has("NE");
   if (!is_number(a) || !is_number(b)) return std::nullopt;
   for (const Source& each : code.values) {

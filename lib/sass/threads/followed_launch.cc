@@ -1,13 +1,27 @@
 #include "sass/threads/followed_launch.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
+
+#include "sass/code/memory_operands.h"
 
 namespace cudadiag::sass {
 
+std::optional<Box> all_threads(const LaunchValues& launch) {
+  Box all;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (launch.block[axis] == 0 || launch.grid[axis] == 0) return std::nullopt;
+    all.high[axis] = launch.block[axis] - 1;
+    all.high[axis + 3] = launch.grid[axis] - 1;
+  }
+  return all;
+}
+
 std::vector<ParameterBytes> FollowedLaunch::bytes() {
   std::vector<ParameterBytes> out;
-  const bool all_known = follow() && !none_known_;
+  const auto threads = all_threads(launch_);
+  const bool all_known = threads && follow(*threads) && !none_known_;
   for (const auto& [key, lattices] : used_) {
     const auto& [word, mode] = key;
     if (too_many_.contains(key)) continue;
@@ -27,14 +41,15 @@ std::vector<ParameterBytes> FollowedLaunch::bytes() {
   return out;
 }
 
-bool FollowedLaunch::follow() {
-  Part all;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (launch_.block[axis] == 0 || launch_.grid[axis] == 0) return false;
-    all.box.high[axis] = launch_.block[axis] - 1;
-    all.box.high[axis + 3] = launch_.grid[axis] - 1;
-  }
-  open_.push_back(std::move(all));
+CertainAccesses FollowedLaunch::certain(const Box& threads) {
+  CertainAccesses out;
+  out.only_these = follow(threads) && !uses_other_memory_;
+  for (auto& [key, access] : certain_) out.accesses.push_back(access);
+  return out;
+}
+
+bool FollowedLaunch::follow(const Box& threads) {
+  open_.push_back({threads, {}});
   while (!open_.empty()) {
     Part part = std::move(open_.back());
     open_.pop_back();
@@ -46,7 +61,7 @@ bool FollowedLaunch::follow() {
 // Returns false if it takes too long or reaches code about which nothing is known.
 bool FollowedLaunch::follow(Part part) {
   for (;;) {
-    if (++steps_ > kMostSteps || part.state.at >= code_.program.size()) return false;
+    if (++steps_ > most_steps_ || part.state.at >= code_.program.size()) return false;
     switch (step(part)) {
       case Next::on:
         break;
@@ -73,6 +88,7 @@ FollowedLaunch::Next FollowedLaunch::step(Part& part) {
   const std::uint32_t at = part.state.at;
   const ThreadInstruction& code = code_.instructions[at];
   if (code.op == Op::nothing) {
+    uses_other_memory_ |= code.uses_memory;
     ++part.state.at;
     return Next::on;
   }
@@ -183,6 +199,11 @@ FollowedLaunch::Next FollowedLaunch::detour(Part& part) {
 }
 
 void FollowedLaunch::give_up_on(std::uint32_t at) {
+  uses_other_memory_ |= code_.instructions[at].uses_memory;
+  forget_bytes_of(at);
+}
+
+void FollowedLaunch::forget_bytes_of(std::uint32_t at) {
   const auto may = code_.accesses.find(at);
   if (may == code_.accesses.end()) return;
   none_known_ |= may->second.anywhere;
@@ -193,10 +214,12 @@ FollowedLaunch::Next FollowedLaunch::access(Part& part, const ThreadInstruction&
   const std::uint32_t at = part.state.at;
   const auto address = calculator.address(code);
   if (calculator.needed_cut()) return part_where(part, *calculator.needed_cut());
-  if (address && code.width != 0 && range_of(address->form, part.box)) {
-    add_access(address->word, code, address->form, part.box);
+  const bool known = address && code.width != 0 && range_of(address->form, part.box);
+  if (known) note_certain(at, *address, part.box);
+  if (known && address->word) {
+    add_access(*address->word, code, address->form, part.box);
   } else {
-    give_up_on(at);
+    known ? forget_bytes_of(at) : give_up_on(at);
   }
   part.state.forget(written_by(code_.program[at]));
   ++part.state.at;
@@ -208,6 +231,31 @@ void FollowedLaunch::add_access(std::uint32_t word, const ThreadInstruction& cod
   if (too_many_.contains(key) || used_[key].add(form, code.width, box)) return;
   too_many_.insert(key);
   not_known_.insert(word);
+}
+
+// The least and the most are those of threads at the corners of the box.
+void FollowedLaunch::note_certain(std::uint32_t at, const Calculator::Address& address, const Box& box) {
+  const auto range = range_of(address.form, box);
+  const auto form = memory_form_of(code_.program[at]);
+  if (!range || !form) return;
+  const auto [known, fresh] = certain_.try_emplace({at, address.word});
+  CertainAccess& access = known->second;
+  if (fresh) {
+    access = {code_.program[at].address,
+              form->kind,
+              form->space,
+              code_.instructions[at].width,
+              address.word,
+              range->least,
+              range->most,
+              0};
+  }
+  for (std::size_t i = 0; i < kCoordinates; ++i) {
+    if (box.low[i] != box.high[i]) access.step = std::gcd(access.step, address.form.steps[i]);
+  }
+  access.step = std::gcd(access.step, range->least - access.least);
+  access.least = std::min(access.least, range->least);
+  access.most = std::max(access.most, range->most);
 }
 
 }  // namespace cudadiag::sass

@@ -1,8 +1,10 @@
-// Follows a kernel's code for all threads of a launch, box by box. Internal to lib/sass.
+// Follows a kernel's code for all threads of a launch, or for some, box by box. Internal to lib/sass.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "sass/code/detours.h"
@@ -18,6 +20,9 @@ struct MayAccess {
 };
 using MayAccesses = std::map<std::uint32_t, MayAccess>;
 
+// Returns all threads of a launch; nullopt if it has none.
+std::optional<Box> all_threads(const LaunchValues& launch);
+
 class FollowedLaunch {
  public:
   // All members must outlive the FollowedLaunch.
@@ -28,9 +33,14 @@ class FollowedLaunch {
     const MayAccesses& accesses;
     ParameterBank bank;
   };
-  FollowedLaunch(const Code& code, const LaunchValues& launch) : code_(code), launch_(launch) {}
+  static constexpr std::size_t kMostSteps = 100'000;
+  FollowedLaunch(const Code& code, const LaunchValues& launch, std::size_t most_steps = kMostSteps)
+      : code_(code), launch_(launch), most_steps_(most_steps) {}
 
+  // Only one of these two may be called, and only once.
   std::vector<ParameterBytes> bytes();
+  // Returns what these threads do whatever the memory contains.
+  CertainAccesses certain(const Box& threads);
 
  private:
   struct Part {
@@ -39,9 +49,9 @@ class FollowedLaunch {
   };
   enum class Next { on, ended, parted, lost };
 
-  static constexpr std::size_t kMostParts = 4096, kMostSteps = 100'000;
+  static constexpr std::size_t kMostParts = 4096;
 
-  bool follow();
+  bool follow(const Box& threads);
   bool follow(Part part);
   Next step(Part& part);
   Next jump(Part& part, const ThreadInstruction& code);
@@ -50,10 +60,13 @@ class FollowedLaunch {
   Next access(Part& part, const ThreadInstruction& code, Calculator& calculator);
   Next part_where(const Part& part, const Cut& cut);
   void give_up_on(std::uint32_t at);
+  void forget_bytes_of(std::uint32_t at);
   void add_access(std::uint32_t word, const ThreadInstruction& code, const Form& form, const Box& box);
+  void note_certain(std::uint32_t at, const Calculator::Address& address, const Box& box);
 
   const Code& code_;
   const LaunchValues& launch_;
+  const std::size_t most_steps_;
   std::vector<Part> open_;
   std::size_t parts_ = 1, steps_ = 0;
   std::set<std::uint32_t> not_known_;  // words not all of whose bytes are known
@@ -61,6 +74,9 @@ class FollowedLaunch {
   using Use = std::pair<std::uint32_t, Mode>;  // of a parameter word
   std::map<Use, Lattices> used_;
   std::set<Use> too_many_;  // uses with too many pieces that do not join
+  using CertainKey = std::pair<std::uint32_t, std::optional<std::uint32_t>>;  // an instruction, a word
+  std::map<CertainKey, CertainAccess> certain_;
+  bool uses_other_memory_ = false;
 };
 
 }  // namespace cudadiag::sass

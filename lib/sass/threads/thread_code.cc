@@ -60,6 +60,12 @@ bool is_modelled(std::string_view base) {
   return is_any(base, kKnown);
 }
 
+bool uses_memory(const Instruction& i) {
+  return memory_form_of(i) ||
+         is_any(i.base(), {"UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG", "LDGMC", "TEX", "TLD", "TLD4", "TMML", "TXD",
+                           "SULD", "SUST", "SURED", "SUATOM", "STAS", "LDTM", "STTM", "SYNCS", "ARRIVES"});
+}
+
 Condition condition_of(std::string_view text) {
   const bool negated = text.starts_with('!');
   const Slot slot = predicate_slot(text);
@@ -130,6 +136,7 @@ ThreadInstruction taken_apart(const Program& program, const Instruction& i) {
   ThreadInstruction out;
   out.condition = condition_of(i.predicate);
   const bool never = i.predicate == "!PT" || i.predicate == "!UPT";
+  out.uses_memory = !never && uses_memory(i);
   out.op = never || does_nothing(i.base()) || does_nothing(without_u(i.base())) ? Op::nothing : op_of(i);
   const Parts parts = parts_of(i);
   out.to = register_of(parts.destination);
@@ -163,7 +170,8 @@ ThreadCode::ThreadCode(const Program& program) {
     const Instruction& i = program[at];
     code_.push_back(taken_apart(program, i));
     const std::string_view base = i.base();
-    const bool known = code_.back().op != Op::forget || is_modelled(base) || is_modelled(without_u(base));
+    const bool known =
+        code_.back().op != Op::forget || op_of(i) != Op::forget || is_modelled(base) || is_modelled(without_u(base));
     unknown_ += known ? 0 : 1;
   }
 }

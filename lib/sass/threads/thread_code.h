@@ -76,6 +76,7 @@ struct ThreadInstruction {
   std::uint32_t width = 0;           // bytes of an access
   Mode mode = Mode::read;            // of an access
   std::vector<AddressTerm> address;  // empty if it cannot be read
+  bool uses_memory = false;          // of any kind, including accesses that are not followed
 };
 
 class ThreadCode {
