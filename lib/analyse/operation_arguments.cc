@@ -122,15 +122,6 @@ class Reader {
   std::vector<OperationArgument> found_;
 };
 
-// Returns the parameters of a kernel; null if they were not kept.
-const session::Arguments* kept_arguments(const ProcessRecord& record, const Operation& operation) {
-  const auto found =
-      std::find_if(record.arguments.begin(), record.arguments.end(), [&](const session::Arguments& arguments) {
-        return arguments.thread == operation.thread && arguments.serial == operation.serial;
-      });
-  return found == record.arguments.end() ? nullptr : &*found;
-}
-
 // The memory that the graph's node points to.
 OperationArgument stale_argument(const Failure& failure) {
   const session::StalePointer& stale = *failure.stale;
@@ -174,6 +165,14 @@ std::uint64_t OperationArgument::past_end() const {
   if (offset > where.bytes) return offset - where.bytes;
   const std::uint64_t room = where.bytes - offset;
   return bytes && *bytes > room ? *bytes - room : 0;
+}
+
+const session::Arguments* kept_arguments(const ProcessRecord& record, const Operation& operation) {
+  const auto found =
+      std::find_if(record.arguments.begin(), record.arguments.end(), [&](const session::Arguments& arguments) {
+        return arguments.thread == operation.thread && arguments.serial == operation.serial;
+      });
+  return found == record.arguments.end() ? nullptr : &*found;
 }
 
 bool goes_to_host(const session::FailedCall& copy) {

@@ -42,6 +42,9 @@ struct OperationArguments {
 // Returns the record of the operation that this failed call was to issue; null if it issues none or the record is lost.
 const session::Operation* refused_operation(const session::ProcessRecord& record, const session::FailedCall& error);
 
+// Returns the parameters of a kernel's launch; null if they were not kept.
+const session::Arguments* kept_arguments(const session::ProcessRecord& record, const session::Operation& operation);
+
 // Returns whether a copy, a memset or a kernel received an address in device memory that `map` knows as freed. A word
 // of a large structure does not count, because it may be left over from an earlier call.
 bool is_given_freed_memory(const session::ProcessRecord& record, const session::Operation& operation,

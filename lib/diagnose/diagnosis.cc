@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "analyse/first_failure.h"
+#include "diagnose/access_by_code.h"
 #include "diagnose/explanation.h"
 #include "diagnose/finding_builder.h"
 #include "diagnose/forks.h"
@@ -99,6 +100,8 @@ Diagnosis diagnose(const Known& known) {
   // The dump's registers and the kernel's code give the address that failed; the parameters show the intended
   // memory.
   add_access(report, testimony, failures, resolve_site);
+  // Without a dump, the code of the kernel may show which of its accesses must have failed.
+  add_access_by_code(report, session, failures, resolve_site);
   // The kernel's source names its parameters.
   name_parameters(report, failures);
   // Under MPS the exception's kernel shows which process failed.

@@ -115,7 +115,9 @@ struct Memory {
 
 // The access that failed, from the GPU core dump of a rerun. Its relation to memory comes from the recorded launch of
 // the same kernel. Addresses differ between the two runs, so distances are counted from the parameter.
+// Without a dump, the kernel's code can show which access must have failed.
 struct Access {
+  bool by_code = false;  // inferred from the code; the distance is that of the farthest thread
   sass::AccessKind kind = sass::AccessKind::load;
   sass::Space space = sass::Space::global;
   std::uint32_t bytes = 0;                    // 0 if unknown

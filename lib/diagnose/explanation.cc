@@ -64,6 +64,7 @@ std::optional<causes::FailedAccess> access_of(const Finding& finding) {
                               .parameter = parameter_of(access),
                               .bytes = access.bytes,
                               .distance = access.distance,
+                              .farthest = access.by_code && *relation != Relation::misaligned,
                               .overflow = access.overflow,
                               .allocation = access.allocation};
 }

@@ -39,7 +39,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
     area_.wake_launcher();
     return true;
   }
-  calls_.enable(options.record.races);
+  calls_.enable(options.record.races || options.record.code);
   start_saving();
   if (options.record.once) arm_core_dump(driver_, interner_, options.folder);
   return true;
@@ -71,7 +71,10 @@ void Recorder::start_parts() {
     races_.attach(driver_, layouts_, operations_.streams(), options_.record.host_writes);
     memory_.record_races(races_);
     graphs_.record_races(races_);
-    module_images_.attach(interner_, options_.folder);
+  }
+  if (options_.record.races || options_.record.code) {
+    module_images_.attach(interner_, options_.folder,
+                          options_.record.races ? ModuleImages::Keep::all : ModuleImages::Keep::small);
   }
   operations_.sites().start({options_.record.python_stacks, options_.record.native_stacks, options_.hook});
   if (options_.record.native_stacks) calls_.meet_first_runtime();

@@ -23,6 +23,14 @@ std::string threads_of(const diagnose::Access& access) {
   return text;
 }
 
+// Describes an access for which no single thread is known.
+std::string line_by_code(const diagnose::Access& access, const std::string& what) {
+  std::string text = what;
+  if (access.parameter) text += fmt::format(" through parameter {}", *access.parameter);
+  if (access.allocation) text += fmt::format(" ({})", size_text(access.allocation->bytes));
+  return text + "; inferred from the kernel's code, its grid and its parameters";
+}
+
 }  // namespace
 
 std::vector<std::string> access_lines(const diagnose::Finding& finding, bool verbose) {
@@ -32,6 +40,7 @@ std::vector<std::string> access_lines(const diagnose::Finding& finding, bool ver
   constexpr const char* kSpaces[] = {"", " of shared memory", " of local memory", ""};
   std::string text = kKinds[static_cast<int>(access.kind)];
   if (access.bytes != 0) text += fmt::format(" of {} byte{}", access.bytes, access.bytes == 1 ? "" : "s");
+  if (access.by_code) return {line_by_code(access, text)};
   if (access.address) text += fmt::format(" at {:#x}{}", *access.address, kSpaces[static_cast<int>(access.space)]);
   if (!access.address) {
     text += access.parameter ? fmt::format(" through parameter {}", *access.parameter) : "";

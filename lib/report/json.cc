@@ -279,7 +279,8 @@ Json of(const diagnose::Access& access) {
           {"space", diagnose::word(access.space)},
           {"relation", diagnose::word(access.relation)},
           {"first", known ? Json{{"block", *access.block}, {"thread", *access.thread}} : Json(nullptr)},
-          {"threads", access.threads != 0 ? Json(access.threads) : Json(nullptr)}};
+          {"threads", access.threads != 0 ? Json(access.threads) : Json(nullptr)},
+          {"inferred", access.by_code}};
 }
 
 Json of(const diagnose::CandidateLine& candidate) {

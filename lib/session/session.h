@@ -5,6 +5,7 @@
 //     races.json                       races between streams, if they were looked for
 //     arena, running.json              while the run is in progress (session/area/live_place.h)
 //     record/PID.area                  one area per process (wire/area.h), zero pages left out as holes
+//     record/kernel-code.json          machine code of kernels that may have failed
 //     record/PID.log                   every operation of it, if requested (session/log/log_codec.h)
 //     confirm/PID.area                 the same for a rerun; confirm-2, … for further ones
 //     confirm/PID.values               the Python hook's output there (wire/rerun/delivery.h)
@@ -29,6 +30,7 @@
 
 #include "base/result.h"
 #include "session/notes/deliveries.h"
+#include "session/notes/kernel_code.h"
 #include "session/notes/races.h"
 #include "session/notes/stalls.h"
 #include "session/pass_kind.h"
@@ -150,8 +152,9 @@ struct Manifest {
 struct Session {
   std::filesystem::path folder;
   Manifest manifest;
-  std::vector<Process> processes;  // of the record pass, sorted by start time
-  std::optional<Races> races;      // of the record pass; nullopt if races were not looked for
+  std::vector<Process> processes;       // of the record pass, sorted by start time
+  std::optional<Races> races;           // of the record pass; nullopt if races were not looked for
+  std::vector<KernelCode> kernel_code;  // of kernels that may have failed in the record pass, as far as known
   // The processes of the reruns: element i belongs to manifest.passes[i + 1].
   std::vector<std::vector<Process>> reruns;
   std::vector<std::optional<Races>> rerun_races;  // likewise; nullopt if races were not looked for

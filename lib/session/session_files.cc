@@ -104,8 +104,8 @@ bool is_of_launch(std::string_view name) {
 bool is_own_file(Level level, std::string_view name) {
   static constexpr std::array<std::string_view, 6> kOfSession = {kManifest, kRaces,     kSummary,
                                                                  kKept,     kArenaFile, kRunningFile};
-  static constexpr std::array<std::string_view, 6> kOfPass = {kOutputFile,    kDebuggerFile, kCodeFile,
-                                                              kSanitizerFile, kRaces,        "dump.gpucore"};
+  static constexpr std::array<std::string_view, 7> kOfPass = {
+      kOutputFile, kDebuggerFile, kCodeFile, kKernelCodeFile, kSanitizerFile, kRaces, "dump.gpucore"};
   static constexpr std::array<std::string_view, 4> kOfInputs = {"call.json", "inputs.safetensors", kReplayScriptFile,
                                                                 kOutputFile};
   if (name.ends_with(kDraft)) name.remove_suffix(kDraft.size());
@@ -132,7 +132,7 @@ bool is_own_folder(Level level, std::string_view name, Level& inner) {
   if (level == Level::python && name == "__pycache__") return inner = Level::python, true;
   if (level != Level::pass) return false;
   if (name == kPythonFolder) return inner = Level::python, true;
-  if (name == "modules") return inner = Level::modules, true;
+  if (name == kModulesFolder) return inner = Level::modules, true;
   constexpr std::string_view kLaunch = wire::saved_launch::kFolderPrefix;
   if (name.starts_with(kLaunch)) {
     name.remove_prefix(kLaunch.size());

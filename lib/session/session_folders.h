@@ -34,9 +34,11 @@ inline constexpr const char* kRaces = "races.json";
 inline constexpr const char* kSummary = "summary.json";  // what `cudadiag list` shows of the session
 inline constexpr const char* kKept = "kept";             // empty; the session is never removed automatically
 inline constexpr const char* kRecordFolder = "record";
+inline constexpr const char* kModulesFolder = "modules";      // in a pass, while it runs: images of device code
 inline constexpr const char* kOutputFile = "output.txt";      // of a rerun, in its folder
 inline constexpr const char* kDebuggerFile = "cuda-gdb.txt";  // likewise: what the debugger printed about its dump
 inline constexpr const char* kCodeFile = "failing-code.txt";  // likewise: nvdisasm's text of the failed kernel
+inline constexpr const char* kKernelCodeFile = "kernel-code.json";  // of the record pass: notes/kernel_code.h
 inline constexpr const char* kSanitizerFile = "compute-sanitizer.txt";
 
 // "20261121-101500-4711" or the same with ".incomplete".

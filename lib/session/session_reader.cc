@@ -96,6 +96,12 @@ std::optional<Races> read_races(const fs::path& file) {
   return text ? parse_races(*text) : std::nullopt;
 }
 
+std::vector<KernelCode> read_kernel_code(const fs::path& file) {
+  const auto text = read_plain_file(file, kMostManifestBytes);
+  auto codes = text ? parse_kernel_code(*text) : std::nullopt;
+  return codes ? std::move(*codes) : std::vector<KernelCode>();
+}
+
 // Includes sessions whose launcher was killed, or that have none, but not those that never began.
 std::optional<fs::path> newest_begun(const fs::path& root) {
   std::error_code error;
@@ -330,6 +336,7 @@ base::Result<Session> open_session(const fs::path& folder, std::optional<wire::C
   }
   attach_logs(folder / kRecordFolder, session.processes);
   session.races = read_races(folder / kRaces);
+  session.kernel_code = read_kernel_code(folder / kRecordFolder / kKernelCodeFile);
   attach_deliveries(folder / kRecordFolder, session.processes);
   read_reruns(session);
   return session;

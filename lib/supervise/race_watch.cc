@@ -9,6 +9,7 @@
 #include "races/feed.h"
 #include "session/area/area_regions.h"
 #include "session/area/intern_reader.h"
+#include "session/session_folders.h"
 #include "wire/area.h"
 
 namespace cudadiag::supervise {
@@ -21,9 +22,8 @@ constexpr std::chrono::milliseconds kSettling{50};
 // The time for kernels whose code is still unread when the target has ended.
 constexpr std::chrono::seconds kPatience{60};
 
-// The folder has the name that the recorder gives it (lib/record/module_images.cc).
 std::filesystem::path modules_in(const std::filesystem::path& pass_folder) {
-  return pass_folder.empty() ? "" : pass_folder / "modules";
+  return pass_folder.empty() ? "" : pass_folder / session::kModulesFolder;
 }
 
 // The names and graphs of a process, from its intern heap. It is read again when a newer entry is requested.

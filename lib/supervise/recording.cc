@@ -19,6 +19,8 @@
 #include "supervise/recorded_processes.h"
 #include "supervise/reruns/device_pass.h"
 #include "supervise/tools/failing_code.h"
+#include "supervise/tools/kernel_modes.h"
+#include "supervise/tools/suspect_code.h"
 #include "supervise/watched_lines.h"
 
 namespace cudadiag::supervise {
@@ -142,6 +144,9 @@ void Recording::choose_variables() {
   wire::RecordOptions record_options = options_.record;
   // Races are detected while the target runs, and the launcher does not read files then that the target writes itself.
   if (!arena_) record_options.races = false;
+  // A core dump of the run itself says more.
+  if (arena_ && writer_ && !record_options.once) disassembler_ = find_disassembler(options_.command);
+  record_options.code = !disassembler_.empty();
   variables_ = launch::recording_variables(path,
                                            {arena_ ? arena_->path() : "", writer_ ? writer_->pass_folder() : "",
                                             "record", options_.window, watched_lines(options_.watch)},
@@ -182,6 +187,20 @@ void Recording::read_areas() {
   for (session::Manifest* manifest : {&manifest_, &session_.manifest}) {
     manifest->passes.front().failed_after = first_freeze(session_.processes, start);
   }
+  session_.kernel_code = kernel_code_;
+  add_kernel_code();
+}
+
+void Recording::add_kernel_code() {
+  if (!writer_ || disassembler_.empty()) return;
+  std::vector<std::string> kernels = suspected_kernels(state());
+  if (kernels.empty() || kernels == read_kernels_) return;
+  kernel_code_ = code_of(kernels, writer_->pass_folder() / session::kModulesFolder, disassembler_);
+  read_kernels_ = std::move(kernels);
+  session_.kernel_code = kernel_code_;
+  auto failure =
+      writer_->store_text(writer_->pass_folder() / session::kKernelCodeFile, session::write_kernel_code(kernel_code_));
+  if (failure) not_stored_ = std::move(failure);
 }
 
 void Recording::read_hang(double seconds) {
@@ -193,6 +212,7 @@ void Recording::read_hang(double seconds) {
     std::ranges::move(host_stacks(process), std::back_inserter(manifest_.host_stacks));
   }
   session_.manifest = manifest_;
+  if (state_) state_->advance();
 }
 
 void Recording::read_host_stacks() {
@@ -252,6 +272,11 @@ void Recording::note_end(const RunEnd& end) {
     session_.manifest = manifest_;
   } else {
     read_areas();
+  }
+  // The images may be large, and nothing reads them from here on.
+  std::error_code ignored;
+  if (writer_ && !disassembler_.empty()) {
+    std::filesystem::remove_all(writer_->pass_folder() / session::kModulesFolder, ignored);
   }
   if (add_gpu_processes(session_, manifest_.gpu_processes)) session_.manifest = manifest_;
   if (state_) state_->advance();

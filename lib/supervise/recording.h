@@ -129,6 +129,8 @@ class Recording {
   void choose_python_variables();
   double seconds_so_far() const;
   void read_areas();
+  // Reads the code of kernels that may have failed from the images that the recorder kept.
+  void add_kernel_code();
   std::optional<base::Error> store_recording();
   // Notes what could not be stored before.
   std::optional<base::Error> store_manifest();
@@ -143,6 +145,9 @@ class Recording {
   std::optional<launch::Arena> arena_;
   std::optional<session::SessionWriter> writer_;
   std::optional<session::Races> races_;
+  std::string disassembler_;  // for kernels that may have failed; empty if none is read
+  std::vector<std::string> read_kernels_;
+  std::vector<session::KernelCode> kernel_code_;  // of these
   FullLog* full_log_ = nullptr;
   std::optional<base::Error> refusal_, no_session_;
   std::optional<base::Error> not_stored_;  // why the recording could not be stored at the last attempt

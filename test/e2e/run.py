@@ -13,6 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE / folder) for folder in (".", "answers", "rerunning", "commands", "robustness")]
 sys.pycache_prefix = str(pathlib.Path(sys.argv[1]).resolve() / "pycache")  # each case is a process
 
+import addresses
 import backward_passes
 import cases
 import command_line
@@ -50,7 +51,7 @@ import ways
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, command_line, documents, eager, ends, flight_recorder, full_log, groups, hangs, host_writes, isolation, lines, memory, nans, pages, processes,
+ROOMS = (addresses, backward_passes, cases, command_line, documents, eager, ends, flight_recorder, full_log, groups, hangs, host_writes, isolation, lines, memory, nans, pages, processes,
          python_package, races, recipes, replays, reruns, scarcity, sessions, shapes, stalls, survival, tensors, terminal, unasked, unrecorded, values,
          ways, witnesses)
 

@@ -9,13 +9,18 @@
 namespace cudadiag::causes {
 namespace {
 
+std::string distance_text(const FailedAccess& access) {
+  if (*access.distance == 0) return "just";
+  return (access.farthest ? "up to " : "") + size_text(*access.distance);
+}
+
 bool is(const Symptoms& symptoms, Relation relation, Facts& facts) {
   if (!symptoms.access || symptoms.access->relation != relation || symptoms.access->shared) return false;
   const FailedAccess& access = *symptoms.access;
   facts.add("kernel", access.kernel);
   facts.add("verb", access.verb);
   if (!access.parameter.empty()) facts.add("parameter", access.parameter);
-  if (access.distance) facts.add("distance", *access.distance == 0 ? "just" : size_text(*access.distance));
+  if (access.distance) facts.add("distance", distance_text(access));
   if (!access.allocation) return true;
   facts.add("bytes", size_text(access.allocation->bytes));
   add_place(facts, "allocated", access.allocation->allocated, symptoms.directory);
@@ -40,7 +45,10 @@ bool before_by_overflow(const Symptoms& symptoms, Facts& facts) {
 bool freed(const Symptoms& symptoms, Facts& facts) {
   return !symptoms.in_graph && is(symptoms, Relation::freed, facts);
 }
-bool null(const Symptoms& symptoms, Facts& facts) { return is(symptoms, Relation::null, facts); }
+bool null(const Symptoms& symptoms, Facts& facts) {
+  if (!symptoms.swallowed.empty()) facts.add("swallowed", symptoms.swallowed);
+  return is(symptoms, Relation::null, facts);
+}
 bool host(const Symptoms& symptoms, Facts& facts) { return is(symptoms, Relation::never_allocated, facts); }
 
 bool other_device(const Symptoms& symptoms, Facts& facts) {
@@ -120,7 +128,9 @@ const std::vector<Rule>& access_rules() {
       {.id = "null-pointer",
        .codes = {700, 717},
        .when = null,
-       .texts = {"{kernel} {verb} memory through {parameter}, which is a null pointer",
+       .texts = {"{kernel} {verb} memory through {parameter}, which is a null pointer; {swallowed} had failed on this "
+                 "thread before",
+                 "{kernel} {verb} memory through {parameter}, which is a null pointer",
                  "{kernel} {verb} memory through a null pointer"},
        .fix = {"check that {parameter} was allocated, and that the allocation succeeded",
                "check that the pointer was allocated, and that the allocation succeeded"},

@@ -24,7 +24,7 @@ using diagnose::Relation;
 using diagnose::WaitsFor;
 using session::Work;
 
-// The access that failed, according to a core dump and the recording.
+// The access that failed, according to the recording and to a core dump or the kernel's code.
 struct FailedAccess {
   Relation relation = Relation::past_end;
   bool shared = false;      // the access is to shared memory
@@ -33,6 +33,7 @@ struct FailedAccess {
   std::string parameter;    // "parameter 1"; empty if unknown
   std::uint32_t bytes = 0;  // size of the access
   std::optional<std::uint64_t> distance;
+  bool farthest = false;  // the distance is that of the farthest thread
   bool overflow = false;  // 2^32 elements less or more would be inside the allocation
   std::optional<diagnose::PointedMemory> allocation;
 };

@@ -8,7 +8,7 @@
 
 namespace cudadiag::record {
 
-void WatchedCalls::enable(bool races) {
+void WatchedCalls::enable(bool modules) {
   // A CUPTI newer than the headers has calls past their last one.
   constexpr std::uint32_t kMostCalls = 2048;
   // Hooks on a shared runtime's launches cost almost nothing.
@@ -33,7 +33,7 @@ void WatchedCalls::enable(bool races) {
         CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED}) {
     watch_.enable(CUPTI_CB_DOMAIN_RESOURCE, id);
   }
-  if (races) watch_.enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+  if (modules) watch_.enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
 }
 
 // Called once the process has a runtime that may not pass its launches on to the driver.

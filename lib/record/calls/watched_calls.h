@@ -22,7 +22,8 @@ class WatchedCalls {
   bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, wire::WatchBy way) {
     return watch_.start(callback, driver, interner, way);
   }
-  void enable(bool races);
+  // `modules`: also the device code that the driver loads.
+  void enable(bool modules);
   const Watch& watch() const { return watch_; }
 
   // ENTER of a call with which a runtime may start.

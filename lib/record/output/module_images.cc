@@ -13,8 +13,17 @@
 
 namespace cudadiag::record {
 
-void ModuleImages::attach(Interner& interner, const char* folder) {
+namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
+// Images of this size are hashed and written in a fraction of the time that the driver takes to load them.
+constexpr std::uint64_t kSmall = std::uint64_t{1} << 20, kMostOfSmall = std::uint64_t{32} << 20;
+
+}  // namespace
+
+void ModuleImages::attach(Interner& interner, const char* folder, Keep keep) {
   interner_ = &interner;
+  keep_ = keep;
   if (folder == nullptr || *folder == '\0') return;
   const int length = snprintf(folder_, sizeof folder_, "%s/modules", folder);
   const bool fits = length > 0 && static_cast<std::size_t>(length) + 64 < sizeof folder_;
@@ -22,11 +31,11 @@ void ModuleImages::attach(Interner& interner, const char* folder) {
 }
 
 void ModuleImages::give_up(const char* why) {
-  if (!noted_.exchange(true)) interner_->note("modules-not-kept", why);
+  if (keep_ == Keep::all && !noted_.exchange(true)) interner_->note("modules-not-kept", why);
 }
 
 void ModuleImages::save(std::span<const std::byte> image) {
-  if (folder_[0] == '\0' || image.empty()) return;
+  if (folder_[0] == '\0' || image.empty() || (keep_ == Keep::small && image.size() > kSmall)) return;
   const Uncancelled uncancelled;
   // A write past a file size limit would end the target with SIGXFSZ.
   rlimit limit{};
@@ -38,16 +47,16 @@ void ModuleImages::save(std::span<const std::byte> image) {
   snprintf(path, sizeof path, "%.*s/%016llx.cubin", PATH_MAX - 64, folder_, static_cast<unsigned long long>(hash));
   // An image that exists already costs nothing from the budget.
   if (access(path, F_OK) == 0) return;
-  if (bytes_.fetch_add(image.size()) + image.size() > kMostBytes) {
+  if (bytes_.fetch_add(image.size()) + image.size() > (keep_ == Keep::all ? kMostBytes : kMostOfSmall)) {
     bytes_.fetch_sub(image.size());
     return give_up("device code over 1 GiB was not kept: whether its kernels read or write is unknown");
   }
-  if (keep(image, hash, path)) return;
+  if (write(image, hash, path)) return;
   bytes_.fetch_sub(image.size());
   give_up("device code could not be kept: whether its kernels read or write is unknown");
 }
 
-bool ModuleImages::keep(std::span<const std::byte> image, std::uint64_t hash, const char* path) const {
+bool ModuleImages::write(std::span<const std::byte> image, std::uint64_t hash, const char* path) const {
   char draft[PATH_MAX];
   snprintf(draft, sizeof draft, "%.*s/%016llx.%ld", PATH_MAX - 64, folder_, static_cast<unsigned long long>(hash),
            syscall(SYS_gettid));
@@ -55,7 +64,7 @@ bool ModuleImages::keep(std::span<const std::byte> image, std::uint64_t hash, co
   if (file < 0) return false;
   std::size_t done = 0;
   while (done < image.size()) {
-    const ssize_t written = write(file, image.data() + done, image.size() - done);
+    const ssize_t written = ::write(file, image.data() + done, image.size() - done);
     if (written <= 0) break;
     done += static_cast<std::size_t>(written);
   }

@@ -1,5 +1,6 @@
-// Writes the device code that the driver loads to files of the session, for reading the kernels' memory accesses. Used
-// only if cudadiag looks for races. Writes each image once, by the hash of its bytes, within a budget.
+// Writes the device code that the driver loads to files of the session, for reading the kernels' memory accesses. If
+// cudadiag looks for races, it keeps nearly all images; otherwise only small ones, in case one of their kernels fails.
+// Writes each image once, by the hash of its bytes, within a budget.
 #pragma once
 
 #include <atomic>
@@ -14,17 +15,18 @@ namespace cudadiag::record {
 
 class ModuleImages {
  public:
-  static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
+  enum class Keep { all, small };
 
   // `folder` is that of the pass. If it is null or empty, nothing is written.
-  void attach(Interner& interner, const char* folder);
+  void attach(Interner& interner, const char* folder, Keep keep);
   void save(std::span<const std::byte> image);
 
  private:
-  bool keep(std::span<const std::byte> image, std::uint64_t hash, const char* path) const;
   void give_up(const char* why);
+  bool write(std::span<const std::byte> image, std::uint64_t hash, const char* path) const;
 
   Interner* interner_ = nullptr;
+  Keep keep_ = Keep::all;
   char folder_[PATH_MAX] = {};
   std::atomic<std::uint64_t> bytes_ = 0;
   std::atomic<bool> noted_ = false;

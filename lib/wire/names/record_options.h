@@ -1,7 +1,7 @@
 // The recording options that the launcher passes to the recorder in one environment variable (environment.h). They are
 // NAME=WORD items, separated by commas.
 //
-//    markers=sparse|dense|off   python=on|off   native=on|off   races=on   host_writes=off   watch=cupti|hooks
+//    markers=sparse|dense|off   python=on|off   native=on|off   races=on   host_writes=off   code=on   watch=cupti|hooks
 //    once=on   nccl=on   save=MIB
 //
 // An item that is missing, or that a recorder of another version does not support, keeps its default.
@@ -24,6 +24,7 @@ struct RecordOptions {
   bool native_stacks = true;
   bool races = false;
   bool host_writes = true;  // with `races`: watch the sources of copies
+  bool code = false;        // keep small images of device code, for the kernels of a failure
   WatchBy watch_by = WatchBy::automatic;
   bool once = false;        // this run writes a GPU core dump when it fails
   bool nccl = false;        // the recorder is NCCL's profiler plugin
@@ -54,6 +55,7 @@ inline std::string encode(const RecordOptions& options) {
   out += options.native_stacks ? ",native=on" : ",native=off";
   if (options.races) out += ",races=on";
   if (!options.host_writes) out += ",host_writes=off";
+  if (options.code) out += ",code=on";
   if (options.watch_by != WatchBy::automatic) out.append(",watch=").append(word(options.watch_by));
   if (options.once) out += ",once=on";
   if (options.nccl) out += ",nccl=on";
@@ -74,6 +76,7 @@ inline RecordOptions parse_record_options(std::string_view text) {
     if (item == "native=off") options.native_stacks = false;
     if (item == "races=on") options.races = true;
     if (item == "host_writes=off") options.host_writes = false;
+    if (item == "code=on") options.code = true;
     if (item == "watch=cupti") options.watch_by = WatchBy::cupti;
     if (item == "watch=hooks") options.watch_by = WatchBy::hooks;
     if (item == "once=on") options.once = true;

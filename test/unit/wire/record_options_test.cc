@@ -11,7 +11,7 @@ using cudadiag::wire::WatchBy;
 TEST_CASE("all combinations of options are restored unchanged") {
   for (const Markers markers : {Markers::sparse, Markers::dense, Markers::off}) {
     for (const WatchBy way : {WatchBy::automatic, WatchBy::cupti, WatchBy::hooks}) {
-      for (unsigned bits = 0; bits < 64; ++bits) {
+      for (unsigned bits = 0; bits < 128; ++bits) {
         RecordOptions given;
         given.markers = markers;
         given.watch_by = way;
@@ -21,6 +21,7 @@ TEST_CASE("all combinations of options are restored unchanged") {
         given.once = (bits & 8) != 0;
         given.host_writes = (bits & 16) != 0;
         given.nccl = (bits & 32) != 0;
+        given.code = (bits & 64) != 0;
         given.save_limit = (bits & 1) != 0 ? 2048 : 0;
         CAPTURE(encode(given));
         CHECK(parse_record_options(encode(given)) == given);

@@ -1,0 +1,277 @@
+#include "diagnose/access_by_code.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "analyse/operation_arguments.h"
+#include "diagnose/causes/host_memory.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+using State = analyse::Whereabouts::State;
+using wire::allocation::Kind;
+
+constexpr std::uint32_t kIllegalAddress = 700, kMisaligned = 716, kInvalidSpace = 717;
+constexpr std::int64_t kNull = 64 << 10;
+constexpr std::int64_t kLowest = std::int64_t{1} << 32;  // addresses below are never handed out
+constexpr std::int64_t kPage = 2 << 20;                  // memory is mapped in pages of this size
+constexpr std::int64_t kSlack = 4096;                    // elements before the beginning
+constexpr std::int64_t kPoolPiece = 1 << 30;             // a pool keeps more memory mapped than it hands out
+
+// How an access lies to the memory of its word.
+struct Fault {
+  Relation relation = Relation::unknown;
+  std::uint64_t distance = 0;
+  bool overflow = false;
+  const sass::CertainAccess* access = nullptr;
+  const ParameterWord* word = nullptr;  // null if unknown
+};
+
+std::int64_t round_up(std::int64_t value) { return (value + kPage - 1) / kPage * kPage; }
+std::int64_t round_down(std::int64_t value) { return value / kPage * kPage; }
+
+class Judgement {
+ public:
+  Judgement(const sass::CertainAccesses& accesses, const FailedLaunch& launch) : all_(accesses), launch_(launch) {}
+
+  std::optional<Fault> run() const {
+    std::vector<Fault> faults;
+    for (const sass::CertainAccess& access : all_.accesses) {
+      if (access.space != sass::Space::global && access.space != sass::Space::generic) continue;
+      if (auto fault = fault_of(access)) faults.push_back(*fault);
+    }
+    const Fault* worst = nullptr;
+    for (const Fault& fault : faults) {
+      if (fault.word == nullptr || fault.word != faults.front().word) return std::nullopt;
+      if (worst == nullptr || fault.distance > worst->distance) worst = &fault;
+    }
+    return worst == nullptr ? std::nullopt : std::optional(*worst);
+  }
+
+ private:
+  std::optional<Fault> fault_of(const sass::CertainAccess& access) const {
+    const auto word =
+        std::ranges::find_if(launch_.words, [&](const ParameterWord& each) { return access.parameter == each.offset; });
+    Fault fault{.access = &access, .word = word == launch_.words.end() ? nullptr : &*word};
+    const std::int64_t from = fault.word == nullptr ? 0 : static_cast<std::int64_t>(fault.word->value);
+    if (launch_.error == kMisaligned) return misaligned(fault, from + access.least);
+    const bool has_memory = fault.word != nullptr && fault.word->where.allocation != nullptr;
+    fault.relation = has_memory ? of_memory(fault) : of_number(from + access.least, from + access.most);
+    return fault.relation == Relation::unknown ? std::nullopt : std::optional(fault);
+  }
+
+  static std::optional<Fault> misaligned(Fault fault, std::int64_t first) {
+    const std::int64_t bytes = fault.access->bytes;
+    if (bytes < 2 || first < 0) return std::nullopt;
+    const std::int64_t off = first % bytes != 0 ? first % bytes : fault.access->step % bytes;
+    if (off == 0) return std::nullopt;
+    fault.relation = Relation::misaligned;
+    fault.distance = static_cast<std::uint64_t>(off);
+    return fault;
+  }
+
+  // Judges an address outside all known memory.
+  Relation of_number(std::int64_t least, std::int64_t most) const {
+    if (least < 0) return Relation::unknown;
+    if (least < kNull) return Relation::null;
+    if (most < kLowest) return Relation::never_allocated;
+    const auto is_of_host = [](std::int64_t address) {
+      return causes::host_memory_at(static_cast<std::uint64_t>(address)) != nullptr;
+    };
+    if (is_of_host(least) && is_of_host(most)) return Relation::host;
+    const bool none_live = !is_live(least) && !is_live(most);
+    return all_.only_these && launch_.all_known && none_live ? Relation::never_allocated : Relation::unknown;
+  }
+
+  Relation of_memory(Fault& fault) const {
+    const analyse::Whereabouts& where = fault.word->where;
+    if (where.state == State::freed) return of_freed(*where.allocation);
+    if (fault.word->out_of_reach) return Relation::other_device;
+    const auto begin = static_cast<std::int64_t>(where.allocation->address);
+    const auto size = static_cast<std::int64_t>(where.bytes);
+    const std::int64_t bytes = fault.access->bytes;
+    const std::int64_t offset = static_cast<std::int64_t>(fault.word->value) - begin;
+    const std::int64_t first = offset + fault.access->least, last = offset + fault.access->most;
+    // An index of 32 bits that overflowed is off by 2^32 elements.
+    const std::int64_t wrapped = kLowest * bytes;
+    if (last + bytes > size && fails(begin + last, round_up(begin + size) - 1, *where.allocation)) {
+      fault.distance = static_cast<std::uint64_t>(std::max<std::int64_t>(0, last - size));
+      fault.overflow = last - wrapped >= -kSlack * bytes && last - wrapped < size;
+      return Relation::past_end;
+    }
+    if (first < 0 && fails(begin + first, round_down(begin), *where.allocation)) {
+      fault.distance = static_cast<std::uint64_t>(-first);
+      fault.overflow = first + wrapped >= 0 && first + wrapped < size;
+      return Relation::before;
+    }
+    return Relation::unknown;
+  }
+
+  // The freed memory must be the reason if nothing else can fail, or if it was a large allocation that is now unmapped.
+  Relation of_freed(const session::Allocation& allocation) const {
+    const bool unmapped = allocation.kind == Kind::device && allocation.bytes >= static_cast<std::uint64_t>(kPage);
+    const bool of_host = allocation.kind >= Kind::pinned;
+    return unmapped || (all_.only_these && !of_host) ? Relation::freed : Relation::unknown;
+  }
+
+  // Returns whether an address on the other side of `edge` of its allocation must fail.
+  bool fails(std::int64_t address, std::int64_t edge, const session::Allocation& allocation) const {
+    if (all_.only_these || address < 0) return true;
+    if (may_be_mapped(address, allocation)) return false;
+    const std::int64_t beyond =
+        address > static_cast<std::int64_t>(allocation.address) ? address - edge : edge - address;
+    return beyond > (allocation.kind == Kind::ordered ? kPoolPiece : 0);
+  }
+
+  // Memory is mapped up to the ends of its pages.
+  bool may_be_mapped(std::int64_t address, const session::Allocation& own) const {
+    const analyse::Whereabouts where = launch_.map.find(static_cast<std::uint64_t>(address));
+    const bool past_another = where.state == State::past_end && where.allocation != &own;
+    return where.state == State::live || past_another || is_live(round_down(address)) ||
+           is_live(round_down(address) + kPage - 1);
+  }
+
+  bool is_live(std::int64_t address) const {
+    return launch_.map.find(static_cast<std::uint64_t>(address)).state == State::live;
+  }
+
+  const sass::CertainAccesses& all_;
+  const FailedLaunch& launch_;
+};
+
+bool is_of_address(std::uint32_t error) {
+  return error == kIllegalAddress || error == kMisaligned || error == kInvalidSpace;
+}
+
+template <typename T>
+T number_at(const std::string& bytes, std::size_t at) {
+  T value{};
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+// The launch that failed, as the recording has it.
+struct Recorded {
+  const session::Process& process;
+  const session::Operation& operation;
+  const session::Arguments& arguments;
+};
+
+std::optional<Recorded> recorded(const analyse::Failure& failure) {
+  if (!is_of_address(failure.code) || !analyse::is_asynchronous(failure.kind)) return std::nullopt;
+  if (failure.candidates.size() != 1 || failure.stale != nullptr) return std::nullopt;
+  const session::Operation& operation = *failure.candidates.front().operation;
+  const bool cut = (operation.flags & wire::operation::kSaturated) != 0 || operation.cluster != session::Dim3{};
+  if (operation.kind != wire::operation::Kind::kernel || cut) return std::nullopt;
+  const session::Arguments* kept = analyse::kept_arguments(failure.process->record, operation);
+  if (kept == nullptr) return std::nullopt;
+  return Recorded{*failure.process, operation, *kept};
+}
+
+std::string bytes_of(const session::Arguments& arguments) {
+  std::string bytes;
+  for (const session::Parameter& parameter : arguments.parameters) {
+    bytes.resize(std::max(bytes.size(), parameter.offset + parameter.bytes.size()));
+    bytes.replace(parameter.offset, parameter.bytes.size(), parameter.bytes);
+  }
+  return bytes;
+}
+
+std::vector<ParameterWord> words_of(const Recorded& launch, const std::string& bytes, const analyse::AllocationMap& map,
+                                    const std::vector<analyse::OperationArgument>& arguments) {
+  const bool layout_known = (launch.arguments.flags & wire::intern::kBuffer) == 0;
+  std::vector<ParameterWord> words;
+  for (std::uint32_t at = 0; at + 8 <= bytes.size(); at += 8) {
+    ParameterWord word{.offset = at, .value = number_at<std::uint64_t>(bytes, at)};
+    word.where = map.find(word.value);
+    for (std::uint32_t i = 0; layout_known && i < launch.arguments.parameters.size(); ++i) {
+      const session::Parameter& parameter = launch.arguments.parameters[i];
+      if (at < parameter.offset || at >= parameter.offset + parameter.bytes.size()) continue;
+      word.parameter = i + 1;
+      word.byte = at - parameter.offset;
+    }
+    word.out_of_reach = std::ranges::any_of(
+        arguments, [&](const analyse::OperationArgument& each) { return each.word == at && each.out_of_reach; });
+    words.push_back(word);
+  }
+  return words;
+}
+
+// Returns nullopt if the codes of the kernel's name differ in this.
+std::optional<sass::CertainAccesses> accesses_of(const std::string& kernel, const session::Session& session,
+                                                 const sass::LaunchValues& launch) {
+  std::optional<sass::CertainAccesses> all;
+  for (const session::KernelCode& code : session.kernel_code) {
+    if (code.kernel != kernel) continue;
+    const sass::Calls calls = code.harmless_calls ? sass::Calls::harmless : sass::Calls::anything;
+    auto its = sass::ByteRanges(code.text, {code.bank_offset, code.bank_size}, calls).certain(launch);
+    if (all && !(*all == its)) return std::nullopt;
+    all = std::move(its);
+  }
+  return all;
+}
+
+// A dump in which the failing warp has exited has no address.
+bool is_open(const Finding& finding) {
+  return !finding.access || (finding.access->relation == Relation::unknown && !finding.access->address);
+}
+
+// Returns whether the access that must fail can be that of the dump.
+bool may_be(const Access& dumped, const Access& found) {
+  const bool same_parameter =
+      !dumped.parameter || (dumped.parameter == found.parameter && dumped.parameter_byte == found.parameter_byte);
+  return dumped.kind == found.kind && dumped.bytes == found.bytes && same_parameter;
+}
+
+}  // namespace
+
+std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses, const FailedLaunch& launch) {
+  const auto fault = Judgement(accesses, launch).run();
+  if (!fault) return std::nullopt;
+  AccessByCode out{{}, fault->word};
+  Access& access = out.access;
+  access.by_code = true;
+  access.kind = fault->access->kind;
+  access.bytes = fault->access->bytes;
+  access.parameter = fault->word->parameter;
+  access.parameter_byte = fault->word->byte;
+  access.relation = fault->relation;
+  access.overflow = fault->overflow;
+  const bool measured = fault->relation == Relation::past_end || fault->relation == Relation::before ||
+                        fault->relation == Relation::misaligned;
+  if (measured) access.distance = fault->distance;
+  return out;
+}
+
+void add_access_by_code(Diagnosis& report, const session::Session& session,
+                        const std::vector<const analyse::Failure*>& failures, const ResolveSite& resolve) {
+  for (std::size_t i = 0; i < failures.size(); ++i) {
+    Finding& finding = report.findings[i];
+    if (!is_open(finding) || !finding.launch || session.kernel_code.empty()) continue;
+    const auto launch = recorded(*failures[i]);
+    if (!launch) continue;
+    const std::string bytes = bytes_of(launch->arguments);
+    const analyse::AllocationMap map(launch->process.record, launch->operation.ticks);
+    FailedLaunch failed{failures[i]->code, words_of(*launch, bytes, map, analyse::arguments_of(*failures[i]).arguments),
+                        map, analyse::knows_all_allocations(launch->process.record)};
+    sass::LaunchValues values{launch->operation.grid, launch->operation.block, bytes, {}};
+    for (const ParameterWord& word : failed.words) {
+      if (word.where.allocation != nullptr) values.addresses.push_back(word.offset);
+    }
+    const auto accesses = accesses_of(finding.launch->mangled, session, values);
+    const auto found = accesses ? access_by_code(*accesses, failed) : std::nullopt;
+    if (!found || (finding.access && !may_be(*finding.access, found->access))) continue;
+    finding.access = found->access;
+    analyse::OperationArgument pointer;
+    pointer.pointer = found->word->value;
+    pointer.where = found->word->where;
+    pointer.out_of_reach = found->word->out_of_reach;
+    if (pointer.where.allocation != nullptr) {
+      finding.access->allocation = allocation_of(pointer, launch->process, resolve);
+    }
+  }
+}
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,96 @@
+#include "supervise/tools/kernel_text.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <vector>
+
+#include "base/file_descriptor.h"
+#include "base/write_all.h"
+#include "supervise/tools/json_disassembly.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kKernelPatience{10};  // for one kernel
+constexpr int kToDie = 1000;                         // milliseconds
+constexpr std::size_t kMostOutput = 64u << 20;
+
+std::string read_to_end(int pipe, Clock::time_point deadline) {
+  std::string output;
+  char buffer[65536];
+  while (output.size() < kMostOutput) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    pollfd source{pipe, POLLIN, 0};
+    if (left <= 0 || ::poll(&source, 1, static_cast<int>(left)) <= 0) return "";
+    const ssize_t count = ::read(pipe, buffer, sizeof buffer);
+    if (count < 0) return "";
+    if (count == 0) return output;
+    output.append(buffer, static_cast<std::size_t>(count));
+  }
+  return "";
+}
+
+// Returns the output of the tool; empty if it failed. Its exit status is unusable, because another thread may reap it.
+std::string output_of(const std::vector<std::string>& command) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return "";
+  const base::FileDescriptor in(ends[0]);
+  base::FileDescriptor out(ends[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&actions, out.get(), 1);
+  ::posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  ::posix_spawnattr_init(&attributes);
+  sigset_t none, standard;
+  ::sigemptyset(&none);
+  ::sigfillset(&standard);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setsigdefault(&attributes, &standard);
+  ::posix_spawnattr_setpgroup(&attributes, 0);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  pid_t pid = 0;
+  const int failed = ::posix_spawn(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::posix_spawnattr_destroy(&attributes);
+  out = base::FileDescriptor();
+  if (failed != 0) return "";
+  const base::FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  std::string output = read_to_end(in.get(), Clock::now() + kKernelPatience);
+  // Uses its descriptor, because the launcher's other thread waits for any child and may have freed this pid.
+  if (output.empty() && process.valid()) ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+  pollfd ended{process.get(), POLLIN, 0};
+  siginfo_t info;
+  if (process.valid() && ::poll(&ended, 1, kToDie) > 0) {
+    ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(process.get()), &info, WEXITED | WNOHANG);
+  }
+  return output;
+}
+
+}  // namespace
+
+std::string kernel_text(const std::string& tool, const KernelCode& code) {
+  const base::FileDescriptor input(::memfd_create("code", MFD_CLOEXEC));
+  if (!input.valid() || !base::write_all(input.get(), code.instructions.all())) return "";
+  const std::string file = fmt::format("/proc/{}/fd/{}", ::getpid(), input.get());
+  // Older versions support only text.
+  std::string lines = lines_of_json(output_of({tool, "--emit-json", "-b", code.architecture, file}));
+  return lines.empty() ? output_of({tool, "-b", code.architecture, file}) : lines;
+}
+
+}  // namespace cudadiag::supervise

@@ -1,0 +1,93 @@
+#include "supervise/tools/suspect_code.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "session/plain_file.h"
+#include "supervise/tools/kernel_text.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostKernels = 4;              // each takes some tenths of a second
+constexpr std::size_t kMostCodes = 4;                // of one kernel
+constexpr std::uint64_t kMostImage = 64u << 20;      // bytes
+constexpr std::size_t kMostInstructions = 1u << 20;  // bytes
+constexpr std::uint32_t kAddressErrors[] = {700, 716, 717};
+
+bool is_of_address(std::uint32_t error) { return std::ranges::find(kAddressErrors, error) != std::end(kAddressErrors); }
+
+bool has_failed(const session::Process& process) {
+  return std::ranges::any_of(process.record.errors,
+                             [](const session::FailedCall& error) { return is_of_address(error.code); });
+}
+
+// Returns an empty name unless the failure is known to be that of one kernel.
+std::string suspected_kernel(const analyse::Failure& failure) {
+  const bool of_address = analyse::is_asynchronous(failure.kind) && is_of_address(failure.code);
+  if (!of_address || failure.candidates.size() != 1) return "";
+  const session::Operation& operation = *failure.candidates.front().operation;
+  if (operation.kind != wire::operation::Kind::kernel) return "";
+  const session::ProcessRecord& record = failure.process->record;
+  const session::Site* site = session::by_id(record.sites, operation.site);
+  const std::string* name = site == nullptr ? nullptr : session::by_id(record.functions, site->function);
+  return name == nullptr ? "" : *name;
+}
+
+// Returns nullopt if the image does not have the kernel. The text is empty if it cannot be read.
+std::optional<session::KernelCode> code_in(const fs::path& file, const std::string& kernel,
+                                           const std::string& disassembler) {
+  const std::string image = session::read_plain_file(file, kMostImage).value_or("");
+  const auto elf = evidence::ElfImage::read({image.data(), image.size()});
+  if (!elf || std::ranges::count(kernels_of(*elf), kernel) == 0) return std::nullopt;
+  session::KernelCode out;
+  out.kernel = kernel;
+  const auto code = kernel_code(*elf, kernel);
+  if (!code || code->instructions.size() > kMostInstructions) return out;
+  out.bank_offset = code->bank.offset;
+  out.bank_size = code->bank.size;
+  out.harmless_calls = code->calls == sass::Calls::harmless;
+  out.text = kernel_text(disassembler, *code);
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> suspected_kernels(diagnose::SessionState& state) {
+  if (std::ranges::none_of(state.session().processes, has_failed)) return {};
+  std::set<std::string> kernels;
+  for (const analyse::Failure& failure : state.analysis().failures) {
+    if (std::string kernel = suspected_kernel(failure); !kernel.empty() && kernels.size() < kMostKernels) {
+      kernels.insert(std::move(kernel));
+    }
+  }
+  return {kernels.begin(), kernels.end()};
+}
+
+std::vector<session::KernelCode> code_of(const std::vector<std::string>& kernels, const fs::path& modules,
+                                         const std::string& disassembler) {
+  std::vector<fs::path> images;
+  std::error_code error;
+  for (fs::directory_iterator it(modules, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() == ".cubin") images.push_back(it->path());
+  }
+  std::sort(images.begin(), images.end());
+  std::vector<session::KernelCode> out;
+  for (const std::string& kernel : kernels) {
+    std::vector<session::KernelCode> codes;
+    for (const fs::path& image : images) {
+      auto code = code_in(image, kernel, disassembler);
+      if (code && std::ranges::count(codes, *code) == 0) codes.push_back(std::move(*code));
+    }
+    const bool all_read =
+        std::ranges::none_of(codes, [](const session::KernelCode& code) { return code.text.empty(); });
+    if (all_read && codes.size() <= kMostCodes) std::ranges::move(codes, std::back_inserter(out));
+  }
+  return out;
+}
+
+}  // namespace cudadiag::supervise

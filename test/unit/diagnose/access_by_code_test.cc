@@ -1,0 +1,254 @@
+// The access that must have failed, by what a kernel's code does for certain and the memory that it was given. Each rule
+// has a twin to which it just does not apply.
+#include "diagnose/access_by_code.h"
+
+#include <doctest/doctest.h>
+
+using namespace cudadiag;
+using namespace cudadiag::diagnose;
+using analyse::AllocationMap;
+using sass::CertainAccess;
+using sass::CertainAccesses;
+using wire::allocation::Kind;
+
+namespace {
+
+constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::uint64_t kFirst = 0x7a0000000000;
+
+struct Fixture {
+  session::Allocation& allocation(std::uint64_t address, std::uint64_t bytes, Kind kind = Kind::device) {
+    session::Allocation& made = record.allocations.emplace_back();
+    made.address = address;
+    made.bytes = bytes;
+    made.kind = kind;
+    made.serial = record.allocations.size();
+    made.made = 1;
+    return made;
+  }
+  void word(std::uint64_t value) { values.push_back(value); }
+  // By the word at this offset, or at numbers.
+  CertainAccess& access(std::optional<std::uint32_t> word, std::int64_t least, std::int64_t most) {
+    CertainAccess& made = accesses.accesses.emplace_back();
+    made.instruction = static_cast<std::uint32_t>(16 * accesses.accesses.size());
+    made.bytes = 4;
+    made.parameter = word;
+    made.least = least;
+    made.most = most;
+    made.step = 4;
+    return made;
+  }
+  std::optional<AccessByCode> run(std::uint32_t error = 700) {
+    map.emplace(record, 10);
+    launch.emplace(FailedLaunch{error, {}, *map, true});
+    for (std::uint32_t i = 0; i < values.size(); ++i) {
+      launch->words.push_back({8 * i, values[i], map->find(values[i]), false, i + 1, 0});
+    }
+    return access_by_code(accesses, *launch);
+  }
+
+  session::ProcessRecord record;
+  std::vector<std::uint64_t> values;
+  CertainAccesses accesses;
+  std::optional<AllocationMap> map;
+  std::optional<FailedLaunch> launch;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "an access beyond the pages of its allocation must have failed") {
+  allocation(kFirst, 4 * kMiB);
+  word(kFirst);
+  SUBCASE("past its end") {
+    access(0, 0, 6 * kMiB);
+    const auto found = run();
+    REQUIRE(found);
+    CHECK(found->access.relation == Relation::past_end);
+    CHECK(found->access.distance == 2 * kMiB);
+    CHECK(found->access.parameter == 1);
+    CHECK(found->access.by_code);
+    CHECK_FALSE(found->access.overflow);
+  }
+  SUBCASE("before its beginning") {
+    access(0, -4, 0);
+    const auto found = run();
+    REQUIRE(found);
+    CHECK(found->access.relation == Relation::before);
+    CHECK(found->access.distance == 4);
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "an access to the rest of the allocation's last page need not fail") {
+  allocation(kFirst, 3 * kMiB);
+  word(kFirst);
+  access(0, 0, 4 * kMiB - 4);
+  SUBCASE("where another access may be the reason") { CHECK_FALSE(run()); }
+  SUBCASE("unless the kernel makes no other") {
+    accesses.only_these = true;
+    const auto found = run();
+    REQUIRE(found);
+    CHECK(found->access.distance == kMiB - 4);
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "an access that ends with its allocation is right") {
+  allocation(kFirst, 4 * kMiB);
+  word(kFirst);
+  accesses.only_these = true;
+  access(0, 0, 4 * kMiB - 4);
+  CHECK_FALSE(run());
+  accesses.accesses.front().most += 1;
+  CHECK(run()->access.distance == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "an access into other live memory does not fail") {
+  allocation(kFirst, 4 * kMiB);
+  allocation(kFirst + 8 * kMiB, 4 * kMiB);
+  word(kFirst);
+  CertainAccess& far = access(0, 0, 8 * kMiB);
+  CHECK_FALSE(run());
+  far.most = 14 * kMiB;
+  CHECK(run());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a pool may have more memory mapped than it has handed out") {
+  allocation(kFirst, 4 * kMiB, Kind::ordered);
+  word(kFirst);
+  CertainAccess& far = access(0, 0, 512 * kMiB);
+  CHECK_FALSE(run());
+  far.most = 4096 * kMiB;
+  CHECK(run());
+}
+
+TEST_CASE_FIXTURE(Fixture, "of accesses through two parameters none is blamed") {
+  allocation(kFirst, 4 * kMiB);
+  allocation(kFirst + 1024 * kMiB, 4 * kMiB);
+  word(kFirst);
+  word(kFirst + 1024 * kMiB);
+  access(0, 0, 16 * kMiB);
+  SUBCASE("both must fail") {
+    access(8, 0, 16 * kMiB);
+    CHECK_FALSE(run());
+  }
+  SUBCASE("one need not") {
+    access(8, 0, 0);
+    REQUIRE(run());
+    CHECK(run()->access.parameter == 1);
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "of accesses through one parameter the farthest is named, and of equal ones the first") {
+  allocation(kFirst, 4 * kMiB);
+  word(kFirst);
+  access(0, 0, 16 * kMiB);
+  access(0, 0, 32 * kMiB).kind = sass::AccessKind::store;
+  access(0, 0, 32 * kMiB).kind = sass::AccessKind::atomic;
+  const auto found = run();
+  REQUIRE(found);
+  CHECK(found->access.kind == sass::AccessKind::store);
+  CHECK(found->access.distance == 28 * kMiB);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a distance that 2^32 elements explain is an overflow") {
+  allocation(kFirst, 2500 * kMiB);
+  word(kFirst);
+  access(0, -2048 * kMiB, 0).bytes = 1;
+  const auto found = run();
+  REQUIRE(found);
+  CHECK(found->access.relation == Relation::before);
+  CHECK(found->access.overflow);
+}
+
+TEST_CASE_FIXTURE(Fixture, "an access through a null pointer or a number must have failed") {
+  word(0);
+  SUBCASE("null") {
+    access(0, 0, 124);
+    const auto found = run();
+    REQUIRE(found);
+    CHECK(found->access.relation == Relation::null);
+    CHECK(found->access.parameter == 1);
+    CHECK_FALSE(found->access.distance);
+  }
+  SUBCASE("null and an offset") {
+    access(0, 256 * kMiB, 256 * kMiB + 124);
+    const auto found = run();
+    REQUIRE(found);
+    CHECK(found->access.relation == Relation::never_allocated);
+  }
+  SUBCASE("a number of which no word is known") {
+    access(std::nullopt, 0, 124);
+    CHECK_FALSE(run());
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "an address of which nothing is known may be right") {
+  word(0x7b0000000000);
+  access(0, 0, 124);
+  SUBCASE("where another access may be the reason") { CHECK_FALSE(run()); }
+  SUBCASE("unless the kernel makes no other") {
+    accesses.only_these = true;
+    const auto found = run();
+    REQUIRE(found);
+    CHECK(found->access.relation == Relation::never_allocated);
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "an address of the host's heap or stack must have failed") {
+  word(0x555500000000);
+  access(0, 0, 124);
+  const auto found = run();
+  REQUIRE(found);
+  CHECK(found->access.relation == Relation::host);
+}
+
+TEST_CASE_FIXTURE(Fixture, "freed memory must have failed if it was a large allocation of its own") {
+  session::Allocation& freed = allocation(kFirst, 4 * kMiB);
+  freed.freed = 5;
+  word(kFirst);
+  access(0, 0, 124);
+  SUBCASE("a large one") {
+    const auto found = run();
+    REQUIRE(found);
+    CHECK(found->access.relation == Relation::freed);
+  }
+  SUBCASE("a small one shares its page") {
+    freed.bytes = 4096;
+    CHECK_FALSE(run());
+  }
+  SUBCASE("a pool keeps it mapped") {
+    freed.kind = Kind::ordered;
+    CHECK_FALSE(run());
+    accesses.only_these = true;
+    CHECK(run());
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "an access that is not a multiple of its size must have failed as misaligned") {
+  allocation(kFirst, 4 * kMiB);
+  word(kFirst + 4);
+  CertainAccess& wide = access(0, 0, 1024);
+  wide.bytes = 16;
+  wide.step = 16;
+  SUBCASE("for every thread") {
+    const auto found = run(716);
+    REQUIRE(found);
+    CHECK(found->access.relation == Relation::misaligned);
+    CHECK(found->access.distance == 4);
+  }
+  SUBCASE("for some threads") {
+    wide.least = 12;
+    wide.step = 24;
+    CHECK(run(716)->access.distance == 8);
+  }
+  SUBCASE("for none") {
+    wide.least = 12;
+    CHECK_FALSE(run(716));
+  }
+  SUBCASE("and says nothing of another error") { CHECK_FALSE(run(700)); }
+}
+
+TEST_CASE_FIXTURE(Fixture, "shared and local memory is nobody's allocation") {
+  word(0);
+  access(0, 0, 124).space = sass::Space::shared;
+  CHECK_FALSE(run());
+}
