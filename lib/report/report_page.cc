@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::size_t kOthersNamed = 2;
 constexpr std::size_t kUsualColumns = 80;  // narrower terminals need more lines for the same text
+// cudadiag bisect does not isolate its reruns.
+constexpr const char* kWrites = "; it can write files";
 
 Section passes(const diagnose::Diagnosis& report) {
   Section section{"Passes", {}, 0, 9, Ink::plain, Wide::wraps};
@@ -116,11 +118,11 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   // A first rerun can show more. The text after # is a comment for the shell, so the whole line can be pasted.
   if (first_rerun && analyse::is_asynchronous(report.findings.front().kind) && report.findings.front().code != 0) {
     section.lines.push_back(
-        base::printable(fmt::format("{}  # {} a rerun", bisect(), roughly(report.passes.front().seconds))));
+        base::printable(fmt::format("{}  # {} a rerun{}", bisect(), roughly(report.passes.front().seconds), kWrites)));
   }
   if (suggest_rerun && report.may_come_back) {
     section.lines.push_back(base::printable(
-        fmt::format("{}  # {} a rerun", bisect(diagnose::kRepeat), roughly(report.passes.front().seconds))));
+        fmt::format("{}  # {} a rerun{}", bisect(diagnose::kRepeat), roughly(report.passes.front().seconds), kWrites)));
   }
   if (report.findings.front().race && first_rerun) {
     const auto& accesses = report.findings.front().race->accesses;
@@ -129,7 +131,7 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
     });
     if (nameless) {
       section.lines.push_back(base::printable(
-          fmt::format("{}  # names the tensors, in {}", bisect(), roughly(report.passes.front().seconds))));
+          fmt::format("{}  # names the tensors, in {}{}", bisect(), roughly(report.passes.front().seconds), kWrites)));
     }
   }
   if (report.findings.front().standstill) {
@@ -139,7 +141,7 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
                       (launch->operation == session::Work::kernel || launch->operation == session::Work::graph) &&
                       !analyse::is_collective(launch->kernel);
     if (runs && first_rerun && !report.findings.front().stall) {
-      section.lines.push_back(base::printable(bisect() + "  # a rerun for the line of the kernel's threads"));
+      section.lines.push_back(base::printable(bisect() + "  # a rerun for the line of the kernel's threads" + kWrites));
     }
     section.lines.push_back(base::printable(
         fmt::format("cudadiag status {}  # shows all unfinished work", diagnose::shell_word(report.session))));

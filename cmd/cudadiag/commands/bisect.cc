@@ -312,7 +312,7 @@ int carry_out(const BisectOptions& options) {
     launch::SignalRelay relay;
     launch::ignore_signal_here(SIGXFSZ);
     plan.reach = options.reach;
-    say("running again: " + command_line(session.manifest));
+    say("running again, not isolated (it can write files): " + command_line(session.manifest));
     plan.input = input.obstacle().empty() ? &input : nullptr;
     RerunSpeech speech(options.verbosity != report::Verbosity::quiet);
     const bool possible =

@@ -130,7 +130,8 @@ class Offer {
     if (!report_.findings()) return false;
     const std::string command =
         "prove this and find the cause: " +
-        diagnose::bisect_command(session_to_name(session_, options_), session_.manifest.input_read);
+        diagnose::bisect_command(session_to_name(session_, options_), session_.manifest.input_read) +
+        diagnose::kNotIsolated;
     say(why.empty() ? "to " + command : "not run again, because " + why + ". To " + command);
     return false;
   }

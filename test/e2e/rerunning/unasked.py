@@ -14,6 +14,7 @@ def _expect_refused(machine, result, why):
     (line,) = [line for line in result.stderr.splitlines() if "not run again, because " in line]
     expect_in(why, line.partition(", because ")[2], "message")
     expect_in(". To prove this and find the cause: cudadiag bisect", line, "message")
+    expect(line.endswith("  # not isolated: it can write files"), True, f"whether the line warns: {line}")
     expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
 
 
@@ -72,7 +73,8 @@ def program_at_a_terminal_is_not_repeated(machine):
     machine.plan(AGAIN)
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     shown, _ = machine.on_terminal(*machine.command("run", "--rerun=auto", "--", *program("probe.py")))
-    expect_in("not run again, because its input is a terminal. To prove this and find the cause: cudadiag bisect\r\n", shown, "terminal")
+    expect_in("not run again, because its input is a terminal. To prove this and find the cause: cudadiag bisect"
+              "  # not isolated: it can write files\r\n", shown, "terminal")
     assert "<INPUT" not in shown, shown
 
 

@@ -238,10 +238,10 @@ TEST_CASE("the verbose report also names the commands that can find more, a plai
     const std::size_t at = text.find("\nNext    ");
     return at == text.npos ? "" : text.substr(at + 9, text.find("\nRun", at) - at - 9);
   };
-  CHECK(next() == "cudadiag bisect /s  # about 62 s a rerun");
+  CHECK(next() == "cudadiag bisect /s  # about 62 s a rerun; it can write files");
   report.passes.push_back({cudadiag::session::PassKind::confirm, "interrupted", 3, 0, 0});
   report.passes.back().cut_short = cudadiag::session::CutShort::interrupted;
-  CHECK(next() == "cudadiag bisect /s  # about 62 s a rerun");
+  CHECK(next() == "cudadiag bisect /s  # about 62 s a rerun; it can write files");
   CHECK(write_text(report, {}).find("Next    cudadiag bisect /s  #") != std::string::npos);
   report.passes.push_back({cudadiag::session::PassKind::confirm, "proven", 66, 0, 0});
   CHECK(next() ==
