@@ -116,7 +116,8 @@ std::optional<fs::path> newest_begun(const fs::path& root) {
   return std::nullopt;
 }
 
-// "3" is the third session that `cudadiag list` shows. Longer numbers are the beginning of a name.
+// "3" is the third session that `cudadiag list` shows. Longer numbers are the beginning of a name. Returns nullopt for
+// text that is not a number, and an error for a number that is too large.
 std::optional<base::Result<fs::path>> by_number(const std::vector<Root>& roots, std::string_view wanted) {
   constexpr std::size_t kMostDigits = 3;
   std::size_t number = 0;
@@ -218,6 +219,9 @@ base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::s
   // A shell's completion of a folder's name ends with a slash.
   const std::string wanted = given.substr(0, std::max<std::size_t>(given.find_last_not_of('/') + 1, 1));
   if (!wanted.empty() && wanted != kLatest) {
+    // A number that `cudadiag list` shows means that session, even if a file here has the same name.
+    const auto numbered = by_number(roots, given);
+    if (numbered && std::holds_alternative<fs::path>(*numbered)) return *numbered;
     std::vector<fs::path> places = {wanted};
     for (const Root& root : roots) {
       if (is_session_name(wanted)) places.push_back(root.folder / wanted);

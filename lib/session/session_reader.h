@@ -23,7 +23,7 @@ std::optional<base::Error> obstacle_to_reading(const std::vector<Root>& roots);
 std::optional<base::Error> misnamed(const std::vector<Root>& roots);
 
 // Returns the folder that the user means. `wanted` is "" or "latest" for the newest of all roots; the name of a session
-// in them, or how it begins; its number in the list of sessions_in(), from 1; or a path.
+// in them, or how it begins; its number in the list of sessions_in(), from 1; or a path. A number comes before a path.
 base::Result<std::filesystem::path> find_session(const std::vector<Root>& roots, const std::string& wanted);
 
 // Returns whether `cudadiag env` prepared the session and no program has recorded to it yet.

@@ -53,6 +53,29 @@ def sessions_are_named_by_number_beginning_and_name(machine):
            "20190101-000000-78; name one by its number in cudadiag list\n", "an ambiguous beginning")
 
 
+def number_of_a_session_comes_before_a_file_of_that_name(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py", "first"))
+    root = machine.state / "cudadiag"
+    (newest,) = machine.sessions()
+    older, own = "20190101-000000-77", machine.folder / "1"
+    shutil.copytree(root / newest, root / older)
+    shutil.copytree(root / newest, own)
+    (machine.folder / "2").write_text("mine")
+    for named, meant in (("1", newest), ("2", older)):
+        expect_in(f"session {root / meant}", expect_success(machine.cudadiag("dump", named)).stdout.splitlines()[0], named)
+        expect(machine.report(named)["run"]["session"], str(root / meant), f"session of report {named}")
+    expect_success(machine.cudadiag("keep", "2"))
+    expect((root / older / "kept").exists(), True, "whether the older session is kept")
+    expect_success(machine.cudadiag("rm", "1"))
+    expect((machine.sessions(), own.exists()), ([older], True), "sessions after rm, and the folder called 1")
+    expect_success(machine.cudadiag("rm", "1"))
+    for named in ("./1", "1/", "1"):
+        expect(str(root) in expect_success(machine.cudadiag("dump", named)).stdout.splitlines()[0], False, named)
+    expect(machine.cudadiag("report", "2").stderr, "cudadiag: 2 is not a folder, so it is not a session; "
+           "cudadiag list shows them\n", "a file, if there is no such session")
+
+
 def list_says_what_failed_where_and_keeps_what_it_has_read(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"))
