@@ -45,6 +45,23 @@ bool names_session(const std::filesystem::path& file) {
          std::filesystem::exists(folder / session::kManifest, error);
 }
 
+bool is_tarball(const std::string& file) { return file.ends_with(".tar.gz") || file.ends_with(".tgz"); }
+
+// Returns why the bundle cannot be written there; nullopt if it can, or if there is no bundle.
+std::optional<base::Error> wrong_bundle(const ReportOptions& options) {
+  if (!options.bundle || options.bundle->empty()) return std::nullopt;
+  const std::string& file = *options.bundle;
+  if (file == "-") return base::Error{"--bundle=-: a bundle must go to a file; name one", ""};
+  const std::string session = "cudadiag report " + diagnose::shell_word(file) + " --bundle";
+  if (names_session(file)) {
+    return base::Error{"--bundle " + file + ": this names a session, not an output file", "to pack it: " + session};
+  }
+  if (is_tarball(file)) return std::nullopt;
+  return base::Error{"--bundle " + file + ": the name of the file must end in .tar.gz. The session comes first: " +
+                         session + " FILE.tar.gz",
+                     ""};
+}
+
 std::string written(const diagnose::Diagnosis& report, const ReportOptions& options) {
   switch (options.format) {
     case Format::json:
@@ -60,15 +77,22 @@ std::string written(const diagnose::Diagnosis& report, const ReportOptions& opti
   return report::write_text(report, shown);
 }
 
-int carry_out(const ReportOptions& options) {
-  if (options.bundle == "-") return say("--bundle=-: a bundle must go to a file; name one"), kOwnFailure;
-  if (options.bundle && names_session(*options.bundle)) {
-    say("--bundle " + *options.bundle + ": this names a session, not an output file; to pack it: cudadiag report " +
-        diagnose::shell_word(*options.bundle) + " --bundle");
-    return kOwnFailure;
+// Users may give a file after --json or --sarif, as they do after --html, and that word is taken as the session.
+base::Error with_hint(base::Error failure, const ReportOptions& options) {
+  const char* option = options.format == Format::json    ? "--json"
+                       : options.format == Format::sarif ? "--sarif"
+                                                         : nullptr;
+  if (option != nullptr && options.session.ends_with(std::string(".") + (option + 2))) {
+    failure.hint = std::string(option) + " prints to standard output: cudadiag report " + option + " > " +
+                   diagnose::shell_word(options.session);
   }
+  return failure;
+}
+
+int carry_out(const ReportOptions& options) {
+  if (const auto wrong = wrong_bundle(options)) return say(*wrong), kOwnFailure;
   const auto folder = choose_session(options.output, options.session);
-  if (const auto* failure = std::get_if<base::Error>(&folder)) return say(*failure), kOwnFailure;
+  if (const auto* failure = std::get_if<base::Error>(&folder)) return say(with_hint(*failure, options)), kOwnFailure;
   auto opened = session::open_session(std::get<std::filesystem::path>(folder));
   if (const auto* failure = std::get_if<base::Error>(&opened)) return say(*failure), kOwnFailure;
   auto& session = std::get<session::Session>(opened);

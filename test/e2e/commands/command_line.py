@@ -341,6 +341,32 @@ def bundle_is_not_given_the_name_of_a_session(machine):
     expect_in("--bundle [FILE]", expect_success(machine.cudadiag("report", "--help")).stdout, "help")
 
 
+def file_after_json_or_sarif_is_explained(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"))
+    for option, file in (("--json", "o.json"), ("--sarif", "x.sarif")):
+        hint = f"{option} prints to standard output: cudadiag report {option} > {file}"
+        expect(_refused(machine, "report", option, file), f"session {file} does not exist; {hint}", file)
+        (machine.folder / file).touch()
+        expect(_refused(machine, "report", option, file), f"{file} is not a folder, so it is not a session; {hint}", file)
+        expect(_refused(machine, "report", option, "gone"), "session gone does not exist; cudadiag list shows all of them",
+               f"no file after {option}")
+    expect(_refused(machine, "report", "o.json"), "o.json is not a folder, so it is not a session; "
+           "cudadiag list shows them", "without --json")
+
+
+def bundle_goes_to_a_file_whose_name_ends_like_that_of_a_bundle(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"))
+    for file in ("2", "out", "out.zip"):
+        expect(_refused(machine, "report", "--bundle", file), f"--bundle {file}: the name of the file must end in "
+               f".tar.gz. The session comes first: cudadiag report {file} --bundle FILE.tar.gz", file)
+        expect((machine.folder / file).exists(), False, f"whether {file} was written")
+    for file in ("out.tar.gz", "out.tgz"):
+        expect_success(machine.cudadiag("report", "--bundle", file))
+        expect((machine.folder / file).exists(), True, f"whether {file} was written")
+
+
 def what_a_killed_launcher_recorded_is_said_to_be_lost(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"))
