@@ -109,8 +109,15 @@ class Offer {
       return is_agreed_at(terminal);
     }
     const auto obstacle = supervise::obstacle_to_rerun(session_, input_, plan_.isolated);
-    return obstacle ? decline(sentence(*obstacle)) : announce();
+    if (!obstacle) return announce();
+    const bool is_input = obstacle->kind == supervise::RerunObstacle::Kind::input;
+    if (options_.rerun_mode == RerunMode::ask && terminal.input_is_terminal && is_input) {
+      return decline("cudadiag cannot ask: its error output is not a terminal" + way_without_asking());
+    }
+    return decline(sentence(*obstacle));
   }
+
+  std::string way_without_asking() const { return plan_.isolated ? " (with </dev/null, it does not ask)" : ""; }
 
   bool is_agreed_at(const TerminalState& terminal) {
     if (const auto obstacle = supervise::obstacle_in_run(session_)) return decline(sentence(*obstacle));

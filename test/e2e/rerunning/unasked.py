@@ -78,6 +78,20 @@ def program_at_a_terminal_is_not_repeated(machine):
     assert "<INPUT" not in shown, shown
 
 
+def terminal_that_shows_no_question_is_not_taken_for_the_obstacle(machine):
+    machine.plan(AGAIN)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    command = machine.command("run", "--no-device-pass", "--", *program("probe.py"))
+    shown, _ = machine.on_terminal("sh", "-c", '"$@" 2>&1 | cat', "sh", *command)
+    expect_in("not run again, because cudadiag cannot ask: its error output is not a terminal", shown, "reason")
+    expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
+    if " (with </dev/null, it does not ask)" not in shown:  # reruns cannot be isolated here
+        return
+    machine.runs.unlink()
+    shown, _ = machine.on_terminal("sh", "-c", '"$@" 2>&1 </dev/null | cat', "sh", *command)
+    expect_in("running the command again to prove this", shown, "with </dev/null")
+
+
 def input_that_cannot_be_had_again_is_an_obstacle(machine):
     machine.plan(AGAIN)
     source, writer = os.pipe()
