@@ -11,6 +11,7 @@
 #include "diagnose/words.h"
 #include "session/processes.h"
 #include "symbolize/source_excerpt.h"
+#include "wire/names/core_dump.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -156,13 +157,23 @@ class Matching {
   static bool async(const Finding& finding) { return analyse::is_asynchronous(finding.kind); }
 
   std::string why_unknown() const {
-    if (session_.manifest.passes.size() < 2 && testimony_.of_first_run.empty()) return "no rerun";
+    if (session_.manifest.passes.size() < 2 && testimony_.of_first_run.empty()) return why_no_own_dump();
     if (!testimony_.device_pass) return "no rerun for a core dump";
     if (!testimony_.unreadable.empty()) return testimony_.unreadable;
     if (!testimony_.cut_short.empty()) return "the rerun was cut short: " + testimony_.cut_short;
     if (passed_) return "the rerun for a core dump did not fail";
     if (!testimony_.unfinished) return "the rerun left no core dump";
     return "the driver began a core dump and did not finish it";
+  }
+
+  // Without reruns, only a run with --once can have a dump.
+  std::string why_no_own_dump() const {
+    if (!testimony_.unreadable.empty()) return testimony_.unreadable;
+    const bool awaited =
+        std::any_of(session_.processes.begin(), session_.processes.end(), [](const session::Process& process) {
+          return process.record.properties.contains(wire::core_dump::kProperty);
+        });
+    return awaited && !testimony_.device_pass ? "this run left no core dump" : "no rerun";
   }
 
   void join_dump(const DeviceFailure& failure) {

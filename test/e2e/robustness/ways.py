@@ -123,6 +123,14 @@ def dump_names_the_node_of_a_graph_behind_other_work(machine):
     expect_in("in a kernel that only this graph could have run", finding["evidence"]["because"], "why")
 
 
+def single_run_without_a_dump_says_so(machine):
+    machine.plan(FAULT)
+    result = machine.run(machine.build / "targets/third_of_ten", options=["-o", "here", "--once"])
+    reason = "Device  line, block, thread: not known (this run left no core dump)\n"
+    for text in (result.stderr, machine.cudadiag("report", "-o", "here").stdout):
+        expect_in(reason, text, "reason")
+
+
 def dump_of_another_kernel_proves_nothing(machine):
     machine.plan(_dumping(machine).replace("_Z15assert_positivePKi", "scale"))
     machine.run(machine.build / "targets/third_of_ten", options=["-o", "here", "--once"])

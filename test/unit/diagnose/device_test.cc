@@ -546,6 +546,10 @@ TEST_CASE("no dump: a proven failure gets the only assertion that its rerun prin
 TEST_CASE("the report says why the line on the device is unknown") {
   Recorded recorded;
   CHECK(recorded.report().findings.at(0).device_unknown == "no rerun");
+  auto& properties = recorded.session.processes[0].record.properties;
+  properties["core_dump"] = "armed";
+  CHECK(recorded.report().findings.at(0).device_unknown == "this run left no core dump");
+  properties.erase("core_dump");
   recorded.add_pass("confirm");
   CHECK(recorded.report().findings.at(0).device_unknown == "no rerun for a core dump");
   session::Pass& pass = recorded.add_pass("device");
