@@ -177,6 +177,15 @@ Section run_section(const diagnose::Diagnosis& report) {
   return section;
 }
 
+// "2026-11-21T10:15:00Z  python train.py"
+Section short_run(const diagnose::Diagnosis& report) {
+  Section section{"Run", {}, 1, 0, Ink::plain, Wide::is_cut};
+  if (!report.started.empty()) {
+    section.lines.push_back(base::printable(report.started + "  " + command_line(report.command)));
+  }
+  return section;
+}
+
 // Adds the sections about the run after its findings, for -v.
 void add_run(Page& page, const diagnose::Diagnosis& report, bool suggest_rerun) {
   Section next = next_commands(report, suggest_rerun);
@@ -275,6 +284,7 @@ Page short_page(const diagnose::Diagnosis& report, const TextOptions& options) {
   page.sections.push_back(withheld(report));
   page.sections.push_back(passes(report));
   page.sections.push_back(others(report));
+  if (options.show_run) page.sections.push_back(short_run(report));
   page.sections.push_back(next_commands(report, options.suggest_rerun));
   if (!report.session.empty()) {
     page.sections.back().lines.push_back(

@@ -74,6 +74,8 @@ std::string written(const diagnose::Diagnosis& report, const ReportOptions& opti
   }
   report::TextOptions shown = text_options(options.verbosity, STDOUT_FILENO);
   shown.say_clean = true;
+  // Clean runs leave no session, so the newest session may be much older than the latest run.
+  shown.show_run = options.session.empty() || options.session == session::kLatest;
   return report::write_text(report, shown);
 }
 

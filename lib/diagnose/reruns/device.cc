@@ -169,10 +169,9 @@ class Matching {
   // Without reruns, only a run with --once can have a dump.
   std::string why_no_own_dump() const {
     if (!testimony_.unreadable.empty()) return testimony_.unreadable;
-    const bool awaited =
-        std::any_of(session_.processes.begin(), session_.processes.end(), [](const session::Process& process) {
-          return process.record.properties.contains(wire::core_dump::kProperty);
-        });
+    const bool awaited = std::any_of(
+        session_.processes.begin(), session_.processes.end(),
+        [](const session::Process& process) { return process.record.properties.contains(wire::core_dump::kProperty); });
     return awaited && !testimony_.device_pass ? "this run left no core dump" : "no rerun";
   }
 

@@ -76,6 +76,19 @@ def number_of_a_session_comes_before_a_file_of_that_name(machine):
            "cudadiag list shows them\n", "a file, if there is no such session")
 
 
+def report_of_the_newest_session_says_when_and_what_was_run(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"))
+    expect_success(machine.run("true"))  # a clean run leaves no session
+    (name,) = machine.sessions()
+    run = machine.report()["run"]
+    for words in ([], ["latest"]):
+        lines = expect_success(machine.cudadiag("report", *words)).stdout.splitlines()
+        expect([line[:60] for line in lines if line.startswith("Run ")],
+               [f"Run     {run['started']}  {run['command'][0]} "[:60]], f"row of report {words}")
+    expect("\nRun " in machine.cudadiag("report", name).stdout, False, "row of a session that is named")
+
+
 def list_says_what_failed_where_and_keeps_what_it_has_read(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"))

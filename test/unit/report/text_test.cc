@@ -208,6 +208,20 @@ TEST_CASE("a failure takes at most 22 lines of 80 columns or more, and ends with
   }
 }
 
+TEST_CASE("the time and the command of the run are shown on request, in one line") {
+  TextOptions options;
+  CHECK(write_text(python_report(), options).find("\nRun     ") == std::string::npos);
+  options.show_run = true;
+  Diagnosis report = python_report();
+  report.started = "2026-11-21T10:15:00Z";
+  report.command = {"python", "train.py", "two words"};
+  CHECK(write_text(report, options).find("\nRun     2026-11-21T10:15:00Z  python train.py 'two words'\nNext    ") !=
+        std::string::npos);
+  report.command.push_back(std::string(200, 'x'));
+  const std::string cut = write_text(report, options);
+  CHECK(cut.find("xxx...\nNext    ") != std::string::npos);
+}
+
 TEST_CASE("facts that the next rerun will add are shown as not known yet") {
   TextOptions options;
   options.suggest_rerun = false;
