@@ -4,7 +4,10 @@ PyTorch is missing."""
 import io
 import json
 import math
+import sys
+import signal
 import threading
+import time
 import unittest
 from unittest import mock
 
@@ -189,6 +192,28 @@ def under_vmap():
     print(torch.func.vmap(lambda x: x / x.sum())(torch.zeros(2, 2)), file=io.StringIO())  # NAN
 
 
+def under_grad():
+    def loss(x):
+        root = x.sqrt() - x.sqrt() / x * x  # NAN
+        print(root, file=io.StringIO())
+        return root.sum()
+    torch.func.grad(loss)(torch.zeros(2))
+
+
+def after_transforms():
+    def loss(x):
+        return x.sqrt().sum()
+    for transform in (torch.func.grad, torch.func.jacrev, torch.func.hessian):
+        transform(loss)(torch.ones(3))
+    torch.func.vmap(torch.func.grad(loss))(torch.ones(2, 3))
+    return (torch.func.grad(loss)(torch.zeros(3)) * 0).tolist()  # NAN
+
+
+def after_nested_tensors():
+    torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]) * 2
+    return (torch.zeros(2) / 0).tolist()  # NAN
+
+
 def in_a_view():
     x = torch.ones(4, 4)
     x[2].div_(torch.tensor(0.0)).mul_(0)  # NAN
@@ -281,7 +306,7 @@ def overwritten():
 
 FOUND = (divides, root_in_backward, masked_root, norm_of_nothing, deviation_of_one, hidden_row, overflows, in_place,
          into_another, in_thread, recomputed, in_custom_backward, by_many_tensors, refused, asserted, refused_by_a_distribution, saved, loaded_data,
-         under_vmap, in_a_view, kept_gradient)
+         under_vmap, under_grad, after_transforms, after_nested_tensors, in_a_view, kept_gradient)
 SILENT = (replaced, replaced_by_zero, unused, skipped, guarded_number, hidden, marks, marked_means, filled, uninitialised,
           checked_and_repaired, overwritten)
 
@@ -304,6 +329,32 @@ class Nans(unittest.TestCase):
         for function in SILENT:
             with self.subTest(function.__name__):
                 self.assertIsNone(verdict(function))
+
+
+class TimeIsUp(Exception):
+    pass
+
+
+def time_is_up(*_):
+    raise TimeIsUp
+
+
+class Interrupted(unittest.TestCase):
+    def test_what_a_signal_handler_raises_reaches_the_program(self):
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, time_is_up))
+        reached = []
+
+        def loops():
+            x, end = torch.ones(3), time.monotonic() + 0.5
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.005)
+                while time.monotonic() < end:
+                    x = x * 1 + 0
+            except TimeIsUp:
+                reached.append(True)
+        for _ in range(20):
+            verdict(loops)
+        self.assertEqual(len(reached), 20)
 
 
 class Event:
@@ -368,6 +419,29 @@ class Later(unittest.TestCase):
         message = verdict(long)
         self.assertEqual((line_of(message), message["used"]), (marked_line(long), "parameter"))
         self.assertLess(package.uses.watch.ordinal, 2 * package.finite_checks.PAGE)
+
+    def test_threads_at_once(self):
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(1e-5)
+        self.addCleanup(sys.setswitchinterval, interval)
+
+        def by_threads():
+            def work(number):
+                x = torch.ones(20000)
+                for step in range(1500):
+                    y = x * 2 + 1
+                    if number == 0 and step == 700:
+                        y = y * 0
+                        (y / y).sum().item()  # NAN
+                    if number and step % 100 == 0:
+                        y.sum().item()
+            threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+            for each in threads:
+                each.start()
+            for each in threads:
+                each.join()
+        message = verdict(by_threads)
+        self.assertEqual(line_of(message), marked_line(by_threads))
 
     def test_a_check_of_a_rare_type_does_not_hold_back_the_others(self):
         def mixed():

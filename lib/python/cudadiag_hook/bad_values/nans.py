@@ -6,10 +6,10 @@ from .. import recorder
 from ..json_text import to_json
 from ..stacks import places_from
 from ..tensor_data.finite_checks import INFINITE, reach, slots
-from ..tensor_data.tensors import is_tensor
+from ..tensor_data.tensors import is_tensor, unwrapped
 from ..whole_run.modules_run import follow_modules, follow_optimisers
 from ..whole_run.whole_program import listen, replace, when_torch_is_there
-from .non_finite import NonFinite, fail, settle_all
+from .non_finite import NonFinite, fail, settle_all, turn
 from .uses import finish, use_all, watch
 
 listener = NonFinite()
@@ -20,14 +20,14 @@ def guarded(function, *arguments):
     if not watch.on:
         return
     try:
-        function(*arguments)
+        turn.run(function, *arguments)
     except Exception as error:
         fail(error)
 
 
 def use_tensor(name, tensor):
     if is_tensor(tensor):
-        use_all(name, watch.writers.values_in(tensor), places_from(sys._getframe(1)))
+        use_all(name, watch.writers.values_in(unwrapped(tensor)), places_from(sys._getframe(1)))
 
 
 def use_each(name, value, depth=4):
@@ -88,6 +88,7 @@ def after_fork():
     watch.candidates.clear()
     watch.pending.clear()
     slots.pages.clear()
+    turn.__init__()
 
 
 def begin():

@@ -3,9 +3,11 @@
 Each result is checked. A bad one keeps its roots: the operators without a bad input from which it descends. If the
 program uses a result, its first root is reported (uses).
 """
+import _thread
 import sys
 
 from .. import recorder
+from ..budget import is_from_handler
 from ..stacks import is_in_library, places_from
 from ..tensor_data.finite_checks import CLEAN, INFINITE, as_floats, can_check_later, grade_at, grade_now, reach, slots
 from ..tensor_data.lineage import StorageReference, has_storage
@@ -49,12 +51,35 @@ def inputs_of(args, kwargs):
     return found
 
 
+class Turn:
+    """One thread at a time changes what is known. None waits long: a finalizer that runs in between may wait for another
+    thread's operator."""
+
+    PATIENCE = 1.0  # seconds
+
+    def __init__(self):
+        self.lock = _thread.RLock()
+
+    def run(self, function, *arguments):
+        lock = self.lock
+        if not lock.acquire(True, self.PATIENCE):
+            self.lock = _thread.RLock()
+            return function(*arguments)
+        try:
+            return function(*arguments)
+        finally:
+            lock.release()
+
+
+turn = Turn()
+
+
 class NonFinite(stream.Listener):
     def before(self, function, args, kwargs):
         if not watch.on:
             return None
         try:
-            return before_call(function, args, kwargs)
+            return turn.run(before_call, function, args, kwargs)
         except Exception as error:
             fail(error)
             return None
@@ -63,12 +88,15 @@ class NonFinite(stream.Listener):
         if not watch.on:
             return
         try:
-            after_call(call, result, returned)
+            turn.run(after_call, call, result, returned)
         except Exception as error:
             fail(error)
 
 
 def fail(error):
+    """Called with a caught error. Those of the program's signal handlers are not the hook's, and reach the program."""
+    if is_from_handler(error):
+        raise error
     watch.on = False
     watch.pending.clear()
     recorder.note("cudadiag stopped checking here: %s: %s" % (type(error).__name__, str(error).partition("\n")[0]))
@@ -97,7 +125,7 @@ def keep_leaf(tensor):
 def after_call(call, result, returned):
     facts = call.facts
     if not returned:
-        return use_all("asked", values_of(call), places_from(sys._getframe(2)))
+        return use_all("asked", values_of(call), places_from(sys._getframe(3)))
     if facts.reads_scalar:
         return item(call, result)
     if facts.looks or facts.compares:
@@ -180,13 +208,13 @@ def check(call, tensor, is_written):
 
 
 def check_later(call, tensor, is_written, floats):
-    value = Value(call, None, slots.add(floats))
     if call.place is None:
         call.place = places_here.place()
         call.inputs = [(check_choice(call, each, tensor) if call.facts.chooses and values else None, values)
                        for each, values in call.inputs]
         call.scalars = scalars_are_bad(call)
         call.args, call.kwargs = (), {}
+    value = Value(call, None, slots.add(floats))  # behind the checks of choices, whose grades are then known too
     watch.writers.write(tensor, value)
     watch.pending.append(value)
     if is_written and is_parameter(tensor):

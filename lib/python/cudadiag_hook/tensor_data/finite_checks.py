@@ -4,7 +4,7 @@ import sys
 from .tensors import devices, is_capturing
 
 CLEAN, INFINITE, NOT_A_NUMBER = 0, 1, 2
-PAGE = 4096  # checks per page
+PAGE = 64  # checks per page; what waits for its grade makes the garbage collector run more often
 INFINITY = float("inf")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 known_floats = {}  # by dtype: whether its name is one of FLOATS
@@ -28,7 +28,8 @@ def grade_of(greatest, least):
 def as_floats(tensor):
     """The tensor, or the real numbers of a complex one; None if it has no elements to check."""
     torch = sys.modules["torch"]
-    if tensor.layout is not torch.strided or tensor.is_meta or tensor.numel() == 0:
+    if tensor.layout is not torch.strided or tensor.is_meta or tensor.numel() == 0 or \
+            tensor._is_zerotensor() or tensor.is_nested:  # zeros without memory; tensors without a shape
         return None
     dtype = tensor.dtype
     if dtype.is_complex:

@@ -31,7 +31,7 @@ def bytes_of(tensor):
 
 
 def has_storage(tensor):
-    return tensor.layout is sys.modules["torch"].strided and not tensor.is_meta
+    return tensor.layout is sys.modules["torch"].strided and not tensor.is_meta and not tensor.is_nested
 
 
 class Writers:

@@ -21,6 +21,14 @@ def is_tensor(value):
     return type(value) in tensor_kinds()
 
 
+def unwrapped(tensor):
+    """The tensor with the values, of one that a transform of torch.func has wrapped."""
+    functorch = getattr(sys.modules["torch"]._C, "_functorch", None)
+    while functorch is not None and functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = functorch.get_unwrapped(tensor)
+    return tensor
+
+
 def each_tensor(name, value):
     """(label, tensor) of a tensor, or of each one in a list."""
     if is_tensor(value):

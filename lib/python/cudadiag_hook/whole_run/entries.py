@@ -3,7 +3,7 @@ import sys
 
 from ..budget import guarded
 from ..tensor_data.lineage import has_storage
-from ..tensor_data.tensors import Guard, tensor_kinds
+from ..tensor_data.tensors import Guard, tensor_kinds, unwrapped
 from .forward_places import places_here
 
 MOST_DEPTH = 4  # of nested containers
@@ -50,6 +50,7 @@ class Entries:
     def note(self, entry, value, batch=None, depth=MOST_DEPTH):
         """`batch`: number and samples of a loader's batch."""
         if type(value) in tensor_kinds():
+            value = unwrapped(value)
             if has_storage(value) and (entry.role == "loaded" or not self.writers.knows(value)):
                 kept = self.make_result(entry, places_here.place())
                 kept.least, kept.greatest = self.extremes(value)

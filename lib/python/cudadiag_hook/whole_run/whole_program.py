@@ -1,5 +1,4 @@
 """The stream of operators of a whole program, from the import of PyTorch on, on all Python threads."""
-import gc
 import sys
 
 from . import stream
@@ -59,8 +58,6 @@ def listen(listener):
     import torch.utils._python_dispatch
     follow_threads(listener)
     leave_alone(sys.modules["torch"])
-    # What the listener keeps makes the garbage collector run more often. It need not visit what imports have left.
-    gc.freeze()
     stream.push(listener)
 
 
