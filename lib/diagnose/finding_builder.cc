@@ -314,7 +314,7 @@ class FindingBuilder {
     const auto& stalls = session_.manifest.stalls;
     finding_.stall = static_cast<std::size_t>(&stall - stalls.data());
     finding_.ended_after = stall.ended_after;
-    finding_.text = "Work on the GPU did not end for far longer than usual, while the program ran.";
+    finding_.text = "While the program ran, work on the GPU was unfinished for far longer than usual.";
     if (stall.ended_after) {
       finding_.because.add(fmt::format("it ended on its own after {}", duration(*stall.ended_after)));
     }

@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 base::Error failed(const std::string& doing, const fs::path& what, int error) {
   return {"cannot " + doing + " " + what.string() + ": " + std::strerror(error),
           is_for_lack_of_room(error) ? "free some space, or name another folder with -o FOLDER"
-                                     : "name a folder that you can write with -o FOLDER"};
+                                     : "use -o FOLDER to name a folder that you can write to"};
 }
 
 std::string session_name(std::uint32_t pid, std::int64_t unix_seconds) {
@@ -59,7 +59,8 @@ base::Result<base::FileDescriptor> open_root(const Root& root) {
   struct stat status {};
   if (!folder.valid() && shared && errno != EACCES && fs::is_symlink(root.folder, error)) return foreign;
   if (!folder.valid() && errno == ENOTDIR) {
-    return base::Error{root.folder.string() + " is not a folder", "name a folder that you can write with -o FOLDER"};
+    return base::Error{root.folder.string() + " is not a folder",
+                       "use -o FOLDER to name a folder that you can write to"};
   }
   if (!folder.valid() || ::fstat(folder.get(), &status) != 0) {
     return failed("use the session folder", root.folder, errno);

@@ -39,8 +39,8 @@ std::variant<LiveRun, KilledRun, base::Error> LiveRun::open(const fs::path& fold
   auto arena = launch::Arena::attach(*place);
   if (auto* failure = std::get_if<base::Error>(&arena)) {
     if (!session::is_being_written(folder)) return KilledRun{folder, *place};
-    return base::Error{"cannot inspect the run of " + folder.string() + ": " + failure->what,
-                       failure->hint.empty() ? "run this command in the same container" : failure->hint};
+    return base::Error{"cannot inspect the run recorded in " + folder.string() + ": " + failure->what,
+                       failure->hint.empty() ? "run this command in the program's container" : failure->hint};
   }
   run.arena_.emplace(std::move(std::get<launch::Arena>(arena)));
   return run;

@@ -59,7 +59,7 @@ void write_json_file(const diagnose::Diagnosis& report, const std::string& path)
   const int error = errno;
   say(fmt::format(
       "cannot write the report to {}: {}; {}: cudadiag report --json", path, std::strerror(error),
-      session::is_for_lack_of_room(error) ? "free some space, then" : "name a file that you can write, or"));
+      session::is_for_lack_of_room(error) ? "free some space, then" : "name a file that you can write to, or"));
 }
 
 base::Result<std::string> window_of_session(const std::string& name, const std::optional<std::string>& output) {

@@ -25,7 +25,7 @@ std::string still_there(const session::LivePlace& place) {
 
 base::Error failure_of(const supervise::KilledRun& run) {
   const bool lost = session::was_lost(run.folder);
-  return {"the run of " + run.folder.string() + " is incomplete: its cudadiag run was killed" +
+  return {"the run recorded in " + run.folder.string() + " is incomplete: its cudadiag run was killed" +
               (lost ? ", and what it had recorded is lost" : "") + still_there(run.place),
           lost ? "cudadiag list shows the other sessions"
                : "to see what it had written by then: cudadiag report " + diagnose::shell_word(run.folder.string())};

@@ -138,10 +138,11 @@ TerminalState terminal_state() {
 }
 
 std::optional<std::string> obstacle_to_asking(const TerminalState& state, bool quiet) {
-  if (!state.input_is_terminal || !state.errors_are_terminal) return "nobody can agree without a terminal";
-  if (state.in_ci) return "this is a CI job, where nobody can agree";
+  if (!state.input_is_terminal || !state.errors_are_terminal)
+    return "nobody can answer the question without a terminal";
+  if (state.in_ci) return "this is a CI job, where nobody can answer the question";
   if (quiet) return "-q asks nothing";
-  if (!state.in_foreground) return "this job is in the background, where nobody can agree";
+  if (!state.in_foreground) return "this job is in the background, where nobody can answer the question";
   if (state.dumb) return "this terminal cannot show a question";
   if (!state.lines_are_read) return "the program left the terminal in raw mode";
   return std::nullopt;

@@ -233,7 +233,7 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
   }
   if (launch.operation->graph_flags & wire::operation::kGraphUntold) {
     failure.grade = std::max(failure.grade, Grade::inferred);
-    failure.because.add("nodes received other parameters from calls that were not all recorded");
+    failure.because.add("calls changed the parameters of some nodes, and not all of these calls were recorded");
   }
 }
 

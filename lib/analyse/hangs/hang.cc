@@ -55,12 +55,12 @@ std::string because_one(const UnfinishedStream& stream) {
 std::string because_several(std::size_t operations, const std::vector<const UnfinishedStream*>& streams,
                             std::uint32_t missing) {
   const std::size_t all = operations + missing;
-  std::string text = fmt::format("{} operation{}", all, all == 1 ? "" : "s");
+  std::string text = all == 1 ? "1 operation" : fmt::format("any of {} operations", all);
   if (streams.size() > 1) text += fmt::format(" on {} streams", streams.size());
   const bool may_wait = std::any_of(streams.begin(), streams.end(),
                                     [](const UnfinishedStream* stream) { return stream->may_wait_for_stream(); });
-  text += may_wait ? " can be the unfinished one, because streams may wait for each other"
-                   : " can be the unfinished one, because no marker separates them";
+  text += may_wait ? " may be the unfinished one, because streams may wait for each other"
+                   : " may be the unfinished one, because no marker separates them";
   if (operations > kMost) text += fmt::format("; {} of them are not listed", operations - kMost);
   if (missing > 0) text += fmt::format("; the records of {} of them are lost", missing);
   return text;

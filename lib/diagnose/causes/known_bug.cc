@@ -89,8 +89,8 @@ const std::vector<Rule>& known_bug_rules() {
       {.id = "known-bug",
        .codes = {1, 9},
        .when = grid,
-       .texts = {"a known limit of PyTorch ({version}): {what} makes a grid of {blocks} blocks in y or z, and the "
-                 "limit is 65535 ({source})"},
+       .texts = {"a known bug of PyTorch {version}: {what} launches a grid with {blocks} blocks in y or z, but CUDA "
+                 "allows at most 65535 ({source})"},
        .fix = {"call it in parts (chunk the batch), or try a newer PyTorch",
                "for attention, sdpa_kernel(SDPBackend.MATH) supports such sizes"},
        .link = "https://github.com/pytorch/pytorch/issues"},

@@ -208,7 +208,7 @@ std::string outcome_of(const SanitizerTestimony& testimony) {
   }
   if (!log.complaint.empty()) return "failed: " + log.complaint;
   if (!testimony.failed.empty()) return "compute-sanitizer failed (" + testimony.failed + ")";
-  return log.errors == 0u ? "no invalid access" : "no access that cudadiag can read";
+  return log.errors == 0u ? "no invalid access" : "errors, but no invalid access that cudadiag could parse";
 }
 
 }  // namespace cudadiag::diagnose

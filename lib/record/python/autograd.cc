@@ -64,7 +64,7 @@ void Autograd::look() {
   if (!resolve(library, "_ZN2at15sequence_number4peekEv", peek_) ||
       !resolve(library, "_ZN2at14RecordFunction15currentThreadIdEv", own_thread_) ||
       !resolve(library, "_ZN5torch8autograd16get_current_nodeEv", current_node_)) {
-    give_up("the forward lines of backward kernels are unknown: this PyTorch does not show which node it runs");
+    give_up("the forward-pass lines of backward kernels are unknown: this PyTorch version hides its autograd nodes");
     return;
   }
   resolve(library, "_ZN5torch8autograd25get_current_graph_task_idEv", graph_task_);
@@ -76,7 +76,7 @@ void Autograd::describe_node(const std::byte* node, const std::byte* control_blo
   if (read_field<const std::byte*>(node, kSelf) != node ||
       read_field<const std::byte*>(node, kSelfCount) != control_block ||
       read_field<unsigned char>(node, kHasParent) > 1 || thread == 0 || thread >> 32 != 0) {
-    give_up("the forward lines of backward kernels are unknown: this PyTorch lays its nodes out differently");
+    give_up("the forward-pass lines of backward kernels are unknown: this PyTorch version has another node layout");
     return;
   }
   const auto number = read_field<std::uint64_t>(node, kSequenceNumber);

@@ -70,7 +70,7 @@ std::string memory_figure(const diagnose::MemoryCurve& curve, const diagnose::Me
   drawing.text(kLeft, kBottom + 18, "small", "first allocation");
   drawing.centred(kRight, kBottom + 18, "small", markup.text(diagnose::duration(span) + " later"));
   return figure(drawing, use.of_host ? "Pinned memory that this process held over time."
-                                     : "GPU memory that this process held over time, without other processes.");
+                                     : "GPU memory that this process held over time, not counting other processes.");
 }
 
 std::string access_figure(const diagnose::Access& access, const Markup& markup) {

@@ -44,7 +44,7 @@ base::Result<LogWriter> LogWriter::create(const std::filesystem::path& folder, s
     if (errno != EEXIST) break;
   }
   return base::Error{"cannot create a full log in " + folder.string() + ": " + std::strerror(errno),
-                     "name a folder that you can write with -o FOLDER"};
+                     "use -o FOLDER to name a folder that you can write to"};
 }
 
 void LogWriter::record(const std::byte* record) {

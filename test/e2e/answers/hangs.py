@@ -367,7 +367,7 @@ def status_of_a_launcher_that_was_killed_after_a_failure_leads_to_what_it_wrote(
     run.wait()
     for left in (f"; its program still runs, but is not recorded: pid {pid}", ""):
         expect(machine.cudadiag("status", session).stderr,
-               f"cudadiag: the run of {session} is incomplete: its cudadiag run was killed{left}; to see what it had written "
+               f"cudadiag: the run recorded in {session} is incomplete: its cudadiag run was killed{left}; to see what it had written "
                f"by then: cudadiag report {session}\n", "status")
         run.communicate()  # its input ends, so it ends too
     expect_in("illegal memory access (700)", expect_success(machine.cudadiag("report", session)).stdout, "report")

@@ -88,7 +88,7 @@ def sessions_of_the_second_folder_are_read_with_the_others(machine):
 
 def unwritable_folder_that_was_named_is_refused_before_anything_runs(machine):
     (machine.folder / "file").touch()
-    remedy = "; name a folder that you can write with -o FOLDER"
+    remedy = "; use -o FOLDER to name a folder that you can write to"
     for folder, message in (
             ("/proc/none", "cannot create the session folder /proc/none: No such file or directory"),
             ("file", f"{machine.folder}/file is not a folder"),
@@ -392,7 +392,7 @@ def what_a_killed_launcher_recorded_is_said_to_be_lost(machine):
     expect(_refused(machine, "bisect", newest), f"{lost}: record it again, with reruns: cd {machine.folder} && "
            "cudadiag run -- sh -c 'echo ready; read line'", "bisect of it")
     for command in ("status", "top"):
-        expect(_refused(machine, command, newest), f"the run of {newest} is incomplete: {lost}; cudadiag list shows "
+        expect(_refused(machine, command, newest), f"the run recorded in {newest} is incomplete: {lost}; cudadiag list shows "
                "the other sessions", command)
 
 

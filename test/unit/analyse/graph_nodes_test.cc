@@ -246,7 +246,8 @@ TEST_CASE("if not every change was recorded, the line is at most the likeliest")
   replayed.picture.process.record.operations[2].graph_flags = analyse::op::kGraphUntold;
   const auto failure = replayed.failure();
   CHECK(failure.grade == Grade::inferred);
-  CHECK(failure.because.text().ends_with("; nodes received other parameters from calls that were not all recorded"));
+  CHECK(failure.because.text().ends_with(
+      "; calls changed the parameters of some nodes, and not all of these calls were recorded"));
 }
 
 // ---- the node that a rerun saves

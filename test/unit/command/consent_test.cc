@@ -68,12 +68,13 @@ TEST_CASE("somebody can be asked only where the question is seen and the answer 
     state.*member = value;
     return obstacle_to_asking(state, false).value_or("");
   };
-  CHECK(without(&TerminalState::input_is_terminal, false) == "nobody can agree without a terminal");
-  CHECK(without(&TerminalState::errors_are_terminal, false) == "nobody can agree without a terminal");
-  CHECK(without(&TerminalState::in_foreground, false) == "this job is in the background, where nobody can agree");
+  CHECK(without(&TerminalState::input_is_terminal, false) == "nobody can answer the question without a terminal");
+  CHECK(without(&TerminalState::errors_are_terminal, false) == "nobody can answer the question without a terminal");
+  CHECK(without(&TerminalState::in_foreground, false) ==
+        "this job is in the background, where nobody can answer the question");
   CHECK(without(&TerminalState::lines_are_read, false) == "the program left the terminal in raw mode");
   CHECK(without(&TerminalState::dumb, true) == "this terminal cannot show a question");
-  CHECK(without(&TerminalState::in_ci, true) == "this is a CI job, where nobody can agree");
+  CHECK(without(&TerminalState::in_ci, true) == "this is a CI job, where nobody can answer the question");
 }
 
 TEST_CASE("question and announcement say how often, how long and what for") {

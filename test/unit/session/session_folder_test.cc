@@ -513,7 +513,7 @@ TEST_CASE("a folder that cannot be made fails with a hint, and the next root is 
   const session::Root impossible{scratch.path() / "file/root", false, ""};
   const auto failed = session::SessionWriter::create({impossible}, 1, 0);
   REQUIRE(std::holds_alternative<base::Error>(failed));
-  CHECK(std::get<base::Error>(failed).hint == "name a folder that you can write with -o FOLDER");
+  CHECK(std::get<base::Error>(failed).hint == "use -o FOLDER to name a folder that you can write to");
   const auto second = session::SessionWriter::create({impossible, {scratch.path() / "b", false, ""}}, 1, 0);
   REQUIRE(std::holds_alternative<session::SessionWriter>(second));
   CHECK(std::get<session::SessionWriter>(second).root().warning.find("cannot create") == 0);

@@ -340,7 +340,7 @@ def waiting_for_all(original):
 def begin():
     torch = sys.modules["torch"]
     if not hasattr(torch._C, "_activate_gpu_trace"):
-        return recorder.note("nothing was checked: this PyTorch does not report its streams and events")
+        return recorder.note("nothing was checked: this version of PyTorch does not report its streams and events")
     import torch.cuda._gpu_trace
     trace = sys.modules["torch.cuda._gpu_trace"]
     recorder.deliver(to_json({"kind": "checking", "arguments": [], "torch": str(torch.__version__)}))

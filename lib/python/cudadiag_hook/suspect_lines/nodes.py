@@ -114,8 +114,9 @@ def look_for_nodes():
     graph, autograd = sys.modules.get("torch.autograd.graph"), sys.modules.get("torch.autograd")
     engine = getattr(graph, "_engine_run_backward", None)
     if engine is None or not hasattr(autograd, "_get_sequence_nr"):
-        return recorder.note("forward lines are not proven: " + ("PyTorch was imported late" if graph is None else
-                                                       "this PyTorch has no torch.autograd.graph._engine_run_backward"))
+        return recorder.note("forward-pass lines are only inferred: " + (
+            "PyTorch was imported late" if graph is None else
+            "this version of PyTorch has no torch.autograd.graph._engine_run_backward"))
 
     def _engine_run_backward(outputs, *args, **kwargs):
         guarded(count_cost)

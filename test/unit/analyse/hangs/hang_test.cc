@@ -63,7 +63,8 @@ TEST_CASE("a wait for a context with two unfinished streams does not decide betw
   REQUIRE(failure);
   CHECK(failure->grade == Grade::inferred);
   CHECK(failure->candidates.size() == 3);
-  CHECK(failure->because == "3 operations on 2 streams can be the unfinished one, because no marker separates them");
+  CHECK(failure->because ==
+        "any of 3 operations on 2 streams may be the unfinished one, because no marker separates them");
   CHECK(failure->hang->site == 1);
 }
 
@@ -103,7 +104,7 @@ TEST_CASE("earlier work of the legacy stream may block a blocking stream") {
     CHECK(failure->grade == Grade::inferred);
     CHECK(failure->candidates.size() == 2);
     CHECK(failure->because ==
-          "2 operations on 2 streams can be the unfinished one, because streams may wait for each other");
+          "any of 2 operations on 2 streams may be the unfinished one, because streams may wait for each other");
   }
   SUBCASE("and a stream blocks the legacy one, which blocks another") {
     const auto third = run.stream(0);
@@ -192,7 +193,8 @@ TEST_CASE("operations whose records are lost count among the possible ones") {
   REQUIRE(failure);
   CHECK(failure->candidates.size() == 2);
   CHECK(failure->because ==
-        "3 operations can be the unfinished one, because no marker separates them; the records of 1 of them are lost");
+        "any of 3 operations may be the unfinished one, because no marker separates them; the records of 1 of them are "
+        "lost");
 }
 
 TEST_CASE("a wait for an event whose recording is lost may wait for any stream") {
