@@ -119,7 +119,8 @@ class TensorRaces(Listener):
         return (facts, args, kwargs, uses) if type(uses) is tuple else None
 
     def uses_another_stream(self, args):
-        """Whether the operator is the first one on a stream other than the default one. Before it, nothing can race."""
+        """Whether the operator is the first one on a stream other than the default one. Earlier operators are not
+        followed."""
         if a_mode_is_on():
             with Guard():
                 stream = self.stream_in(args)
