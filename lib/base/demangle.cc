@@ -22,7 +22,7 @@ struct Text {
 
 void add(const char* part, std::size_t size, void* to) {
   auto& out = *static_cast<Text*>(to);
-  // There is no other way to stop the demangler. The frames in between are C, and own nothing but their stack.
+  // Nothing else stops the demangler. The frames in between are C, and own nothing but their stack.
   if (size > kLongestText - out.text.size()) std::longjmp(out.full, 1);
   out.text.append(part, size);
 }

@@ -9,7 +9,7 @@ namespace {
 
 struct Decoded {
   std::uint32_t character = 0;
-  std::size_t bytes = 0;  // 0 if there is no valid UTF-8 here
+  std::size_t bytes = 0;  // 0 if the bytes here are not valid UTF-8
 };
 
 constexpr bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }

@@ -20,7 +20,7 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  // Returns false if there is no memory.
+  // Returns false if memory is short.
   explicit operator bool() const { return memory_ != MAP_FAILED; }
   T& operator*() const { return *static_cast<T*>(memory_); }
   T* operator->() const { return static_cast<T*>(memory_); }

@@ -24,7 +24,7 @@ class Watch {
   void enable(CUpti_CallbackDomain domain, std::uint32_t id) {
     by_hooks_ ? hooks_.enable(domain, id) : cupti_.enable(domain, id);
   }
-  // "cuLaunchKernel"; empty if there is no such call.
+  // "cuLaunchKernel"; empty for an unknown call.
   std::string_view call_name(CUpti_CallbackDomain domain, std::uint32_t id) const {
     return by_hooks_ ? hooks_.call_name(domain, id) : cupti_.call_name(domain, id);
   }

@@ -15,13 +15,13 @@ struct TextOptions {
   Verbosity verbosity = Verbosity::normal;
   bool colour = false;
   int columns = 100;
-  bool say_clean = false;     // print one sentence if there is no finding, for `cudadiag report`
+  bool say_clean = false;     // print one sentence if nothing was found, for `cudadiag report`
   std::size_t lines = 22;     // at most, unless verbose; narrower terminals than 80 columns get more
   bool suggest_rerun = true;  // suggest a first rerun; false if one is about to start
   bool show_run = false;      // add a line with the time and command of the run, unless quiet
 };
 
-// Returns an empty string if there is no finding, unless `say_clean` or verbosity asks for more.
+// Returns an empty string if nothing was found, unless `say_clean` or verbosity asks for more.
 std::string write_text(const diagnose::Diagnosis& report, const TextOptions& options);
 
 }  // namespace cudadiag::report

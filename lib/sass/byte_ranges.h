@@ -80,7 +80,7 @@ class ByteRanges {
   // Any number of threads may call it at once.
   CertainAccesses certain(const LaunchValues& launch) const;
 
-  static constexpr std::size_t kMostRows = 16;  // per parameter and mode; with more rows there is no answer
+  static constexpr std::size_t kMostRows = 16;  // per parameter and mode; with more rows the answer is unknown
 
  private:
   class Implementation;

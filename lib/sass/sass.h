@@ -25,7 +25,7 @@ struct ParameterBank {
 // The effects that functions in other files, or called by address, may have on the memory that they receive.
 enum class Calls { anything, harmless };
 
-// Assumes launches whose parameters have these zeros. The result is unknown if there is no text, or too much.
+// Assumes launches whose parameters have these zeros. The result is unknown if the text is empty or too long.
 KernelAccesses read_sass(std::string_view text, ParameterBank bank, Calls calls = Calls::anything, ZeroWords zeros = 0);
 
 }  // namespace cudadiag::sass

@@ -29,7 +29,7 @@ class LiveRun {
   base::Result<session::Session> read();
   // Adds the current Python lines of the threads of live processes to the result of read().
   void add_host_stacks(session::Session& session) const;
-  // Whether the launcher still exists, or any process if there is no launcher. Updated by read(); nullopt if unknown.
+  // Whether the launcher still exists, or, without one, any process. Updated by read(); nullopt if unknown.
   std::optional<bool> goes_on() const { return goes_on_; }
   const std::filesystem::path& folder() const { return folder_; }
 

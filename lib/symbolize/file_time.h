@@ -9,10 +9,10 @@
 
 namespace cudadiag::symbolize {
 
-// Returns seconds since the epoch; nullopt if there is no such plain file.
+// Returns seconds since the epoch; nullopt if it is not a plain file.
 std::optional<double> time_written(const std::string& file);
 
-// Both return false if the time of the file or of the process is unknown, or there is no such file.
+// Both return false if the time of the file or of the process is unknown, or the file is missing.
 bool written_since_start(const std::string& file, const session::ProcessRecord& record);
 // Compares with the process's latest record.
 bool written_since_end(const std::string& file, const session::ProcessRecord& record);

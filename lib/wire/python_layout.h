@@ -11,7 +11,7 @@ namespace cudadiag::wire::python {
 struct PythonLayout {
   int minor;
   std::size_t thread_frame;     // in PyThreadState: the innermost frame, or _PyCFrame (3.11, 3.12)
-  std::ptrdiff_t cframe_frame;  // in _PyCFrame: the innermost frame; -1 if there is no _PyCFrame
+  std::ptrdiff_t cframe_frame;  // in _PyCFrame: the innermost frame; -1 without a _PyCFrame
   std::size_t frame_code, frame_previous, frame_instruction;
   std::ptrdiff_t frame_owner;  // -1 if frames have none
   bool instruction_is_index;   // f_lasti (an index) instead of a pointer into the bytecode

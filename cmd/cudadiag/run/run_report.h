@@ -32,7 +32,7 @@ class RunReport {
   // Valid after finish(). The diagnosis of everything recorded so far.
   const diagnose::Diagnosis& report() { return recording_.state().diagnosis(); }
   bool findings() const { return findings_; }
-  // Whether pairs of kernels may still race, although there is no finding. The session is kept for a rerun then.
+  // Whether pairs of kernels may still race, although nothing was found. The session is kept for a rerun then.
   bool open_pairs() const { return open_pairs_; }
   // Call this after the reruns. Removes a session without a finding.
   void drop_if_clean();

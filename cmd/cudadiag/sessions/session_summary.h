@@ -8,7 +8,7 @@
 namespace cudadiag::command {
 
 struct SessionSummary {
-  std::string kind;   // as in the JSON of a report, such as "async_error"; empty if there is no finding
+  std::string kind;   // as in the JSON of a report, such as "async_error"; empty without a finding
   std::string title;  // "illegal memory access"
   int code = 0;       // of the CUDA error; 0 for none
   std::string file;   // of the true line; empty if unknown

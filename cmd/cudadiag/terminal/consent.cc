@@ -107,7 +107,7 @@ class Asking {
     ::tcflush(input_, TCIFLUSH);
   }
 
-  // Returns nullopt if there is no line yet.
+  // Returns nullopt until a whole line has been typed.
   std::optional<std::string> read_line() {
     std::array<char, 256> text{};
     const ssize_t length = ::read(input_, text.data(), text.size());

@@ -79,7 +79,7 @@ class Search {
  public:
   Search(const Process& process, symbolize::Symbolizer& symbolizer) : process_(process), symbolizer_(symbolizer) {}
 
-  // Returns nullopt if there is no line, with the reason in `because`.
+  // Returns nullopt if the line is unknown, with the reason in `because`.
   std::optional<symbolize::Location> forward(const Operation& operation, int depth, std::string& because) {
     const std::string node = analyse::node_name(process_.record, operation);
     const analyse::ForwardLaunches found = analyse::forward_launches(process_.record, operation);

@@ -102,7 +102,7 @@ DeclaredParameter parameter_of(std::string_view text) {
 // The text from the end of the previous statement to `at`.
 std::string_view statement_until(std::string_view text, std::size_t at) {
   text = text.substr(0, at);
-  return text.substr(text.find_last_of(";}{#\"") + 1);  // if there is no previous statement, npos + 1 is 0
+  return text.substr(text.find_last_of(";}{#\"") + 1);  // without a previous statement, npos + 1 is 0
 }
 
 // Merges one more declaration into those read before. Returns false if they are not of one kernel.

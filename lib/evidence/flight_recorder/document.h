@@ -35,7 +35,7 @@ class Value {
   std::pair<Value, Value> pair(std::size_t index) const;           // of a dictionary: key and value
   Value member(std::string_view key) const;                        // of a dictionary: among its first 64
   std::uint32_t index() const { return index_; }                   // the same for the same value of a document
-  explicit operator bool() const { return document_ != nullptr; }  // false: there is no such value
+  explicit operator bool() const { return document_ != nullptr; }  // false if the value is missing
 
  private:
   const Document* document_ = nullptr;

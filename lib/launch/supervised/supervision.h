@@ -37,7 +37,7 @@ struct Packet {
 
 // Returns false if the other side is gone or accepts nothing more.
 bool send(int socket, const Packet& packet);
-// Does not wait. Returns nullopt if there is no packet now; `closed` is true if there never will be one.
+// Does not wait. Returns nullopt if no packet has come; `closed` is true if none will come.
 std::optional<Packet> receive(int socket, bool& closed);
 
 }  // namespace cudadiag::launch::supervision

@@ -105,7 +105,7 @@ class Graphs {
     std::array<std::array<Entry, kWays>, Rows> rows;
   };
 
-  // The parts of an executable graph. Its id is 0 if there is no room for it, or if the driver does not report it.
+  // The parts of an executable graph. Its id is 0 if it did not fit, or if the driver does not report it.
   struct Made {
     std::uint32_t graph = 0, nodes = 0, pointers = 0;
     std::uint64_t first_node = 0, first_pointer = 0, ends = 0;

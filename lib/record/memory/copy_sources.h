@@ -56,7 +56,7 @@ class CopySources {
     bool while_held, sampled;
   };
   bool has_changes() const { return changes_.load(std::memory_order_relaxed) > 0; }
-  // Returns false if there is no change to take.
+  // Returns false if nothing has changed.
   bool take_change(Change& change);
 
  private:

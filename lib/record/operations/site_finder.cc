@@ -138,7 +138,7 @@ SiteCall SiteFinder::count(const SiteCache::Entry& entry) {
 }
 
 std::uint32_t SiteFinder::count_at(std::uint32_t at) {
-  // Only one thread at a time uses a site, so there is no other writer.
+  // Only one thread at a time uses a site, so nobody else writes.
   std::byte* count = counts_ + area::site_place(at, area::kSites) * area::kSiteSize;
   const std::uint64_t operations = wire::load(count, wire::Field<std::uint64_t, 0>{}) + 1;
   wire::store(count, wire::Field<std::uint64_t, 0>{}, operations);

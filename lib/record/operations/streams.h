@@ -48,7 +48,7 @@ class alignas(64) Streams {
   // The thread's default streams end with it.
   void thread_ended(std::uint32_t tid);
 
-  // The index of the stream's entry, made at the first call. Returns kNone if there is no place.
+  // The index of the stream's entry, made at the first call. Returns kNone if the table is full.
   std::uint32_t find(ThreadState& thread, StreamHandle stream, std::uint32_t context_uid);
   // Returns false if the thread has not looked the stream up since anything was destroyed. `found` may be kNone.
   [[gnu::hot]] bool find_known(ThreadState& thread, StreamHandle stream, std::uint32_t context_uid,
@@ -83,7 +83,7 @@ class alignas(64) Streams {
   [[gnu::cold, gnu::noinline]] void renew(std::uint32_t stream);
 
   CUstream handle(std::uint32_t stream) const;
-  std::uint32_t context_of(std::uint32_t stream) const;  // index; kNone if there is no stream
+  std::uint32_t context_of(std::uint32_t stream) const;  // index; kNone for an unknown stream
   std::uint32_t thread_of(std::uint32_t stream) const;   // tid of a per-thread default stream
   [[gnu::hot]] bool finished(std::uint32_t stream, std::uint32_t ordinal) const;
   // Whether it is the default stream of this thread, and the thread has not ended.

@@ -34,7 +34,7 @@ class LaunchSaver {
     const Allocations& allocations;
     ParameterLayouts& layouts;
   };
-  // Made in fresh pages. Null if there is no memory, or if the path is too long. `limit`: bytes of memory to save.
+  // Made in fresh pages. Null if memory is short, or if the path is too long. `limit`: bytes of memory to save.
   static LaunchSaver* make(const Rooms& rooms, const char* folder, std::uint64_t limit);
 
   const SavingApi& api() const { return api_; }

@@ -23,7 +23,7 @@ class ExclusiveWait;
 
 class NodeSaver {
  public:
-  // Makes one in fresh pages. It is never destroyed. Returns null if there is no memory. `saver` must outlive it.
+  // Makes one in fresh pages. It is never destroyed. Returns null if memory is short. `saver` must outlive it.
   static NodeSaver* make(const FollowedGraphs::Rooms& rooms, LaunchSaver& saver);
 
   FollowedGraphs& graphs() { return graphs_; }

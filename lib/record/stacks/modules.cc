@@ -49,7 +49,7 @@ std::span<const std::byte> build_id_in(std::uintptr_t notes, std::size_t size) {
   return {};
 }
 
-// The path as the kernel prints it; empty if there is no such range.
+// The path as the kernel prints it; empty if the range is not mapped.
 void find_path(std::uintptr_t begin, std::span<char, PATH_MAX> path) {
   path[0] = '\0';
   MemoryMap map;

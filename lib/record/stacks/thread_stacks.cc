@@ -16,7 +16,7 @@ namespace {
 // kernel maps top down, so the ranges just below are the oldest, from the program's start.
 StackRange with_room_to_grow(StackRange stack, std::uintptr_t end_below) {
   constexpr std::uintptr_t kGap = 1 << 20;     // the kernel normally leaves this gap below
-  constexpr std::uintptr_t kMost = 256 << 20;  // if there is no limit
+  constexpr std::uintptr_t kMost = 256 << 20;  // without a limit
   const std::uintptr_t lowest = std::max(end_below + kGap, stack.high - std::min(stack.high, kMost));
   return {std::min(stack.low, lowest), stack.high};
 }

@@ -46,7 +46,7 @@ SuspectedKernels suspected_kernels(const analyse::Analysis& analysis);
 // Whether compute-sanitizer can detect this kind of failure.
 bool memcheck_may_help(const analyse::Failure& failure);
 
-// The reason why there is no GPU core dump for cuda-gdb.
+// The reason why cuda-gdb has no GPU core dump to read.
 enum class NoCrossCheck { asked_already, no_dump };
 std::optional<NoCrossCheck> obstacle_to_cross_check(const session::Manifest& manifest);
 // The newest pass with a dump that the debugger has not read; null if there is none.

@@ -9,7 +9,7 @@
 
 namespace cudadiag::supervise {
 
-// Returns the output of `tool`, the path of nvdisasm. Empty if there is no tool, it fails, takes longer than a few
+// Returns the output of `tool`, the path of nvdisasm. Empty if the tool is missing, fails, takes longer than a few
 // seconds or prints more than 16 MiB.
 std::string disassembled(const evidence::FunctionCode& code, const std::string& tool, launch::SignalRelay& relay);
 // Returns the failing instruction in that text, such as "STG.E desc[UR4][R2.64], R5"; empty if it is missing.

@@ -16,7 +16,7 @@ namespace cudadiag::supervise {
 
 inline constexpr std::chrono::milliseconds kDebuggerPatience = std::chrono::seconds(30);
 
-// Reads the dump. Sets `obstacle` if there is no debugger on this machine, or if it cannot read this file.
+// Reads the dump. Sets `obstacle` if this machine has no debugger, or if it cannot read this file.
 ToolRun run_debugger(const std::filesystem::path& dump, std::chrono::milliseconds patience, launch::SignalRelay& relay);
 
 // Whether the dump is compressed by gzip. The debugger cannot read such a dump.

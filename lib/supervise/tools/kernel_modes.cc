@@ -154,7 +154,7 @@ void KernelModes::run() {
   }
 }
 
-// The folder's time changes with each module. Returns the lowest time if there is no folder.
+// The folder's time changes with each module. Returns the lowest time if the folder is missing.
 fs::file_time_type KernelModes::newest_module() const {
   std::error_code error;
   return fs::last_write_time(modules_, error);

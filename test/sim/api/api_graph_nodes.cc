@@ -48,7 +48,7 @@ CUgraphNode add(CUgraph graph, Op op, const CUgraphNode* dependencies, std::size
   return sim::add_node(*graph, std::move(op), {dependencies, dependencies + count});
 }
 
-// The usual form of a query: it returns only the number if there is no room for an answer.
+// The usual form of a query: it returns only the number if the answer does not fit.
 CUresult answer(const std::vector<CUgraphNode>& nodes, CUgraphNode* out, std::size_t* count) {
   if (out) std::copy_n(nodes.begin(), std::min(*count, nodes.size()), out);
   *count = nodes.size();

@@ -75,7 +75,7 @@ TEST_CASE("a transposed or expanded tensor has the same bytes") {
   CHECK(overlap(plain, tensor(240, {}, {})).bytes == 0);
 }
 
-TEST_CASE("there is no result if the tensors cannot be compared exactly") {
+TEST_CASE("tensors that cannot be compared exactly give no result") {
   CHECK_FALSE(diagnose::strided_bytes(tensor(0, {8, 3}, {1, 1})).has_value());
   CHECK_FALSE(diagnose::strided_bytes(tensor(0, {8}, {})).has_value());
   CHECK_FALSE(diagnose::strided_bytes(tensor(0, {8}, {-1})).has_value());

@@ -443,7 +443,7 @@ TEST_CASE("bytes of a kernel: uses by other instructions through a parameter") {
   // It is unknown whether it loads at all.
   CHECK(known_in(load + "/*0020*/ @P0 LDG.E R8, desc[UR4][R2.64+0x4] ;\n/*0030*/ EXIT ;\n") == 0);
   CHECK(known_in(load + "/*0020*/ @!PT LDG.E R8, desc[UR4][R2.64+0x4] ;\n/*0030*/ EXIT ;\n") == 1);
-  // There is no further instruction.
+  // The code ends here.
   CHECK(known_in("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ STG.E desc[UR4][R2.64], R9 ;\n/*0020*/ @P0 EXIT ;\n") ==
         0);
   // A warp whose threads have diverged does the same elsewhere.

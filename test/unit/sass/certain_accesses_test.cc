@@ -129,7 +129,7 @@ TEST_CASE("an access under a condition counts if the condition holds for the lau
   CHECK_FALSE(extent(without.accesses("null_by_design"), 8, AccessKind::load));
 }
 
-TEST_CASE("a word that is no address is the base of what is made of it") {
+TEST_CASE("an address computed from a word that is not an address keeps that word as its base") {
   SUBCASE("a null pointer in a structure") {
     const Launched launch = Launched({1, 1, 1}, {32, 1, 1}).address().put(32ll).put(0ll).address();
     const auto all = launch.accesses("null_member");

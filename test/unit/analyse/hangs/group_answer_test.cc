@@ -314,7 +314,7 @@ TEST_CASE("a message is matched by its peer and direction, not only by the group
   CHECK(answer->call.function == Function::send);
 }
 
-TEST_CASE("there is no answer if communicators or messages are missing from a record") {
+TEST_CASE("a record without its communicators or messages gives no answer") {
   auto ranks = world({5, 4, 5});
   ranks[0].is_whole = false;
   CHECK_FALSE(answer_of(ranks));
