@@ -141,10 +141,6 @@ class Judgement {
   const FailedLaunch& launch_;
 };
 
-bool is_of_address(std::uint32_t error) {
-  return error == kIllegalAddress || error == kMisaligned || error == kInvalidSpace;
-}
-
 template <typename T>
 T number_at(const std::string& bytes, std::size_t at) {
   T value{};
@@ -160,7 +156,7 @@ struct Recorded {
 };
 
 std::optional<Recorded> recorded(const analyse::Failure& failure) {
-  if (!is_of_address(failure.code) || !analyse::is_asynchronous(failure.kind)) return std::nullopt;
+  if (!is_address_error(failure.code) || !analyse::is_asynchronous(failure.kind)) return std::nullopt;
   if (failure.candidates.size() != 1 || failure.stale != nullptr) return std::nullopt;
   const session::Operation& operation = *failure.candidates.front().operation;
   const bool cut = (operation.flags & wire::operation::kSaturated) != 0 || operation.cluster != session::Dim3{};
@@ -226,6 +222,10 @@ bool may_be(const Access& dumped, const Access& found) {
 }
 
 }  // namespace
+
+bool is_address_error(std::uint32_t code) {
+  return code == kIllegalAddress || code == kMisaligned || code == kInvalidSpace;
+}
 
 std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses, const FailedLaunch& launch) {
   const auto fault = Judgement(accesses, launch).run();

@@ -36,6 +36,9 @@ struct AccessByCode {
   const ParameterWord* word = nullptr;  // of the launch
 };
 
+// Whether the error (of the driver) is about an address: illegal, misaligned or of another memory space.
+bool is_address_error(std::uint32_t code);
+
 // Returns the access that is certain to fail; nullopt if there is none, or if accesses through several words fail.
 std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses, const FailedLaunch& launch);
 

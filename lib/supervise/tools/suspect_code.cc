@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "diagnose/access_by_code.h"
 #include "session/plain_file.h"
 #include "supervise/tools/kernel_text.h"
 
@@ -17,18 +18,15 @@ constexpr std::size_t kMostKernels = 4;              // each takes some tenths o
 constexpr std::size_t kMostCodes = 4;                // of one kernel
 constexpr std::uint64_t kMostImage = 64u << 20;      // bytes
 constexpr std::size_t kMostInstructions = 1u << 20;  // bytes
-constexpr std::uint32_t kAddressErrors[] = {700, 716, 717};
-
-bool is_of_address(std::uint32_t error) { return std::ranges::find(kAddressErrors, error) != std::end(kAddressErrors); }
 
 bool has_failed(const session::Process& process) {
   return std::ranges::any_of(process.record.errors,
-                             [](const session::FailedCall& error) { return is_of_address(error.code); });
+                             [](const session::FailedCall& error) { return diagnose::is_address_error(error.code); });
 }
 
 // Returns an empty name unless the failure is known to be that of one kernel.
 std::string suspected_kernel(const analyse::Failure& failure) {
-  const bool of_address = analyse::is_asynchronous(failure.kind) && is_of_address(failure.code);
+  const bool of_address = analyse::is_asynchronous(failure.kind) && diagnose::is_address_error(failure.code);
   if (!of_address || failure.candidates.size() != 1) return "";
   const session::Operation& operation = *failure.candidates.front().operation;
   if (operation.kind != wire::operation::Kind::kernel) return "";
