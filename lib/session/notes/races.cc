@@ -17,11 +17,6 @@ constexpr base::Words<RaceMode, 5> kModes = {{
     {RaceMode::atomic, "atomic"},
 }};
 
-template <typename Number>
-void take(const Json& object, const char* key, Number& number) {
-  if (const auto value = integer_of<Number>(object, key)) number = *value;
-}
-
 Json to_json(const RaceAccess& access) {
   return {{"what", word(access.what)}, {"mode", word(access.mode)},   {"begin", access.begin},
           {"end", access.end},         {"exact", access.exact},       {"stream", access.stream},

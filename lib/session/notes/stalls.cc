@@ -31,11 +31,6 @@ constexpr std::pair<const char*, std::uint64_t Operation::*> kLongNumbers[] = {
 constexpr std::pair<const char*, Dim3 Operation::*> kShapes[] = {
     {"grid", &Operation::grid}, {"block", &Operation::block}, {"cluster", &Operation::cluster}};
 
-template <typename Number>
-void take(const Json& object, const char* key, Number& number) {
-  if (const auto value = integer_of<Number>(object, key)) number = *value;
-}
-
 Json to_json(const Operation& operation) {
   Json json = {{"kind", static_cast<unsigned>(operation.kind)},
                {"memory_operation", static_cast<unsigned>(operation.memory_operation)},
