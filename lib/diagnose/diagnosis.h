@@ -127,7 +127,7 @@ struct Access {
   std::string parameter_name{};               // empty if unknown
   std::optional<PointedMemory> allocation{};  // the memory that the parameter pointed to
   Relation relation = Relation::unknown;
-  std::optional<std::uint64_t> distance{};  // past the end, before the beginning, or past a multiple of `bytes`
+  std::optional<std::uint64_t> distance{};  // past the end, before the beginning, or past a multiple of its size
   std::optional<std::uint64_t> farthest{};  // the largest distance among threads with that relation
   std::optional<std::array<std::uint32_t, 3>> block{}, thread{};  // the first such thread
   std::uint64_t threads = 0;                                      // number with that relation; 0 if unknown

@@ -63,6 +63,7 @@ std::optional<causes::FailedAccess> access_of(const Finding& finding) {
                               .verb = kVerbs[static_cast<int>(access.kind)],
                               .parameter = parameter_of(access),
                               .bytes = access.bytes,
+                              .alignment = sass::alignment_of(access.bytes),
                               .distance = access.distance,
                               .farthest = access.by_code && *relation != Relation::misaligned,
                               .overflow = access.overflow,

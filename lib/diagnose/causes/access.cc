@@ -61,7 +61,9 @@ bool other_device(const Symptoms& symptoms, Facts& facts) {
 
 bool misaligned(const Symptoms& symptoms, Facts& facts) {
   if (!is(symptoms, Relation::misaligned, facts)) return false;
-  facts.add("size", size_text(symptoms.access->bytes));
+  const std::uint32_t bytes = symptoms.access->bytes;
+  facts.add("size", bytes == 0 ? "memory" : size_text(bytes));
+  facts.add("alignment", size_text(symptoms.access->alignment));
   return true;
 }
 
@@ -158,12 +160,12 @@ const std::vector<Rule>& access_rules() {
                "copy the data into it"},
        .link = kSanitizerLink},
       {.id = "misaligned-address",
-       .codes = {716},
+       .codes = {700, 715, 716, 719},
        .when = misaligned,
-       .texts = {"{kernel} {verb} {size} at an address {distance} past a multiple of {size}; the address is computed "
-                 "from {parameter}",
-                 "{kernel} {verb} {size} at an address {distance} past a multiple of {size}"},
-       .fix = {"use a pointer and offsets that are multiples of the size of the access, or access smaller pieces",
+       .texts = {"{kernel} {verb} {size} at an address {distance} past a multiple of {alignment}; the address is "
+                 "computed from {parameter}",
+                 "{kernel} {verb} {size} at an address {distance} past a multiple of {alignment}"},
+       .fix = {"use a pointer and offsets that are multiples of {alignment}, or access smaller pieces",
                "{torch:pass a .clone() of the view to the kernel: .contiguous() keeps the offset}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#device-memory-accesses"},
       {.id = "shared-out-of-range",

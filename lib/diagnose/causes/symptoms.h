@@ -27,11 +27,12 @@ using session::Work;
 // The access that failed, according to the recording and to a core dump or the kernel's code.
 struct FailedAccess {
   Relation relation = Relation::past_end;
-  bool shared = false;      // the access is to shared memory
-  std::string kernel;       // "scale()"
-  std::string verb;         // "reads"
-  std::string parameter;    // "parameter 1"; empty if unknown
-  std::uint32_t bytes = 0;  // size of the access
+  bool shared = false;          // the access is to shared memory
+  std::string kernel;           // "scale()"
+  std::string verb;             // "reads"
+  std::string parameter;        // "parameter 1"; empty if unknown
+  std::uint32_t bytes = 0;      // size of the access; 0 if unknown
+  std::uint32_t alignment = 0;  // what the address must be a multiple of
   std::optional<std::uint64_t> distance;
   bool farthest = false;  // the distance is that of the farthest thread
   bool overflow = false;  // 2^32 elements less or more would be inside the allocation

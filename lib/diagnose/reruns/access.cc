@@ -62,8 +62,7 @@ class Join {
 
   Lying lying(std::uint64_t address) const {
     if (dump_.misaligned) {
-      if (dump_.bytes <= 1) return {};  // the size of a copy is unknown
-      const std::uint64_t remainder = address % dump_.bytes;
+      const std::uint64_t remainder = address % sass::alignment_of(dump_.bytes);
       return {remainder == 0 ? Relation::inside : Relation::misaligned, remainder, 0};
     }
     if (dump_.space == sass::Space::shared) {
@@ -79,6 +78,8 @@ class Join {
       return {Relation::host, 0, 0};
     }
     if (address < kLowest) return {Relation::never_allocated, 0, 0};
+    // A pointer that the kernel read from memory.
+    if (dump_.parameters.empty() && causes::host_memory_at(address) != nullptr) return {Relation::host, 0, 0};
     return in_allocation(address);
   }
 
@@ -96,6 +97,9 @@ class Join {
     if (end > size) return {Relation::past_end, 0, position};
     return {Relation::inside, 0, position};
   }
+
+  // The address of a bulk copy in shared memory, and its size, must be multiples too.
+  bool may_be_misaligned_elsewhere() const { return dump_.misaligned && dump_.bytes == 0; }
 
   // A 32-bit index that overflowed is off by 2^32 elements.
   bool is_overflow(const Lying& its) const {
@@ -125,7 +129,7 @@ class Join {
     }
     access.others = dump_.lanes.size() - access.threads + dump_.unknown;
     if (first == nullptr) {
-      access.relation = dump_.unknown == 0 ? Relation::inside : Relation::unknown;
+      access.relation = dump_.unknown == 0 && !may_be_misaligned_elsewhere() ? Relation::inside : Relation::unknown;
       access.threads = 0;
       if (dump_.unknown == 0) access.address = dump_.lanes.front().address;
       return;
@@ -162,18 +166,76 @@ const OperationArgument* pointer_of(const DumpAccess& dump, const std::vector<Op
   return found;
 }
 
-// In a dump of the first run, the addresses are those of the recording. The address alone then identifies memory that
-// was freed before the launch and not handed out again.
-void look_up(Access& access, const analyse::Failure& failure, const ResolveSite& resolve) {
-  const bool global = access.space == sass::Space::global || access.space == sass::Space::generic;
-  if (access.relation != Relation::unknown || !access.address || !global || failure.candidates.empty()) return;
-  const analyse::AllocationMap map(failure.process->record, failure.candidates.front().operation->ticks);
-  OperationArgument address;
-  address.pointer = access.address;
-  address.where = map.find(*access.address);
-  if (address.where.state != State::freed || address.where.allocation->kind >= wire::allocation::Kind::pinned) return;
-  access.relation = Relation::freed;
-  access.allocation = allocation_of(address, *failure.process, resolve);
+// Looks addresses of a dump of the first run up in the recording, because they are the same there.
+class Recorded {
+ public:
+  // `failure` must have a candidate.
+  Recorded(const analyse::Failure& failure, const ResolveSite& resolve)
+      : process_(*failure.process),
+        resolve_(resolve),
+        map_(failure.process->record, failure.candidates.front().operation->ticks) {}
+
+  // The only parameter that the address is computed from, if it points to live memory. The recording has the parameters
+  // of a launch, and not always those of a graph's node.
+  std::optional<OperationArgument> parameter(const DumpAccess& dump) const {
+    const BaseParameter* parameter = only_parameter(dump);
+    if (parameter == nullptr || !parameter->value) return std::nullopt;
+    OperationArgument argument = at(*parameter->value);
+    if (argument.where.state != State::live || is_of_host(argument)) return std::nullopt;
+    argument.word = parameter->word;
+    return argument;
+  }
+
+  // The address alone identifies memory that was freed before the launch and not handed out again, and the live memory
+  // that a misaligned address is in.
+  void complete(Access& access) const {
+    const bool global = access.space == sass::Space::global || access.space == sass::Space::generic;
+    if (access.allocation || !access.address || !global) return;
+    const OperationArgument address = at(*access.address);
+    const bool found = (access.relation == Relation::unknown && address.where.state == State::freed) ||
+                       (access.relation == Relation::misaligned && address.where.state == State::live);
+    if (!found || is_of_host(address)) return;
+    if (access.relation == Relation::unknown) access.relation = Relation::freed;
+    access.allocation = allocation_of(address, process_, resolve_);
+  }
+
+ private:
+  OperationArgument at(std::uint64_t address) const {
+    OperationArgument argument;
+    argument.pointer = address;
+    argument.where = map_.find(address);
+    return argument;
+  }
+
+  static bool is_of_host(const OperationArgument& argument) {
+    return argument.where.allocation->kind >= wire::allocation::Kind::pinned;
+  }
+
+  const session::Process& process_;
+  const ResolveSite& resolve_;
+  analyse::AllocationMap map_;
+};
+
+Access access_of(const DumpAccess& dump, const analyse::Failure& failure, const ResolveSite& resolve,
+                 bool of_first_run) {
+  const analyse::OperationArguments given = analyse::arguments_of(failure);
+  const OperationArgument* argument = pointer_of(dump, given.arguments);
+  std::optional<Recorded> recorded;
+  std::optional<OperationArgument> parameter;
+  if (of_first_run && !failure.candidates.empty()) recorded.emplace(failure, resolve);
+  if (recorded && argument == nullptr) parameter = recorded->parameter(dump);
+  const session::Process* process = given.process;
+  if (parameter) {
+    argument = &*parameter;
+    process = failure.process;
+  }
+  const bool all_known = process != nullptr && analyse::knows_all_allocations(process->record);
+  Access access = joined(dump, argument, all_known);
+  if (argument != nullptr && argument->where.allocation != nullptr) {
+    access.allocation = allocation_of(*argument, *process, resolve);
+  }
+  if (recorded) recorded->complete(access);
+  return access;
 }
 
 }  // namespace
@@ -190,14 +252,7 @@ void add_access(Diagnosis& report, const symbolize::DeviceTestimony& testimony,
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     Finding& finding = report.findings[i];
     if (!finding.device || finding.device->exception != testimony.failure->exception) continue;
-    const analyse::OperationArguments given = analyse::arguments_of(*failures[i]);
-    const OperationArgument* argument = pointer_of(*dump, given.arguments);
-    const bool all_known = given.process != nullptr && analyse::knows_all_allocations(given.process->record);
-    finding.access = joined(*dump, argument, all_known);
-    if (argument != nullptr && argument->where.allocation != nullptr) {
-      finding.access->allocation = allocation_of(*argument, *given.process, resolve);
-    }
-    if (finding.device->of_first_run) look_up(*finding.access, *failures[i], resolve);
+    finding.access = access_of(*dump, *failures[i], resolve, finding.device->of_first_run);
     return;
   }
 }

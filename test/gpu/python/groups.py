@@ -62,7 +62,8 @@ def pipeline():
     for step in range(STEPS):
         late(step)
         dist.all_reduce(data(4096), group=tensors[stage])  # TENSOR
-        size = 1 << 10 if differs(step, "size") else 1 << 22
+        # More than NCCL buffers, so that a send waits for its receiver.
+        size = 1 << 10 if differs(step, "size") else 1 << 26
         if stage == 0 or differs(step, "order"):
             dist.send(data(size), other, group=pairs[pair])  # SEND
             dist.recv(data(size), other, group=pairs[pair])

@@ -16,6 +16,7 @@ Symptoms access(Relation relation, std::optional<std::uint64_t> distance = {}) {
                                  .verb = "reads",
                                  .parameter = "parameter 1",
                                  .bytes = 4,
+                                 .alignment = 4,
                                  .distance = distance,
                                  .overflow = false,
                                  .allocation = diagnose::PointedMemory{}};
@@ -106,4 +107,9 @@ TEST_CASE("accesses to freed, null, host, other devices' and misaligned addresse
   CHECK(explain(misaligned)->text ==
         "scale() reads 4 bytes at an address 1 byte past a multiple of 4 bytes; the address is computed from parameter "
         "1");
+  misaligned.access->bytes = 0;  // a bulk copy
+  misaligned.access->alignment = 16;
+  misaligned.access->verb = "copies";
+  misaligned.access->parameter.clear();
+  CHECK(explain(misaligned)->text == "scale() copies memory at an address 1 byte past a multiple of 16 bytes");
 }

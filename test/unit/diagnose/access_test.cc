@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <memory>
 
 #include "diagnose/reruns/device.h"
 #include "evidence/core_file.h"
@@ -218,13 +219,71 @@ TEST_CASE("an address in the host's heap, and one that no memory can have") {
   dump.parameters[0].value = 0x100000;
   dump.lanes[0].address = 0x100008;
   CHECK(joined(dump, nullptr, false).relation == Relation::never_allocated);
+  SUBCASE("through a pointer that the kernel read from memory") {
+    dump.parameters.clear();
+    dump.lanes[0].address = 0x55aa00001008;
+    CHECK(joined(dump, nullptr, false).relation == Relation::host);
+    dump.lanes[0].address = 0x7f1200001008;
+    CHECK(joined(dump, nullptr, false).relation == Relation::unknown);
+  }
 }
 
-TEST_CASE("a misaligned copy of unknown width is not reported as inside") {
+TEST_CASE("a bulk copy must begin at a multiple of 16 bytes") {
   const Recorded recorded(4096);
-  DumpAccess dump = dump_at({8}, 0);
+  DumpAccess dump = dump_at({16, 24}, 0);
+  dump.kind = AccessKind::copy;
   dump.misaligned = true;
-  CHECK(joined(dump, &recorded.argument, true).relation == Relation::unknown);
+  const Access access = joined(dump, &recorded.argument, true);
+  CHECK(access.relation == Relation::misaligned);
+  CHECK(access.distance == 8);
+  CHECK(access.threads == 1);
+  SUBCASE("its size or its address in shared memory may be misaligned instead") {
+    dump.lanes.pop_back();
+    CHECK(joined(dump, &recorded.argument, true).relation == Relation::unknown);
+  }
+}
+
+TEST_CASE(
+    "a dump of the first run itself finds memory by the parameter's value, as a graph's node keeps no parameters") {
+  const auto read = evidence::read_core(TEST_DATA "/gpucore/load.nvcudmp.gz");
+  REQUIRE(std::holds_alternative<evidence::Testimony>(read));
+  std::ifstream file(TEST_DATA "/sass/far_load.sm90.txt");
+  symbolize::DeviceTestimony testimony;
+  testimony.failure.emplace();
+  testimony.failure->dumped = std::make_shared<evidence::DumpedFailure>(*std::get<evidence::Testimony>(read).failure);
+  testimony.failure->code = std::string(std::istreambuf_iterator<char>(file), {});
+  session::Process process;
+  session::Allocation table;
+  table.address = 0x7f211fe00000;
+  table.bytes = 4096;
+  table.made = 1;
+  table.kind = wire::allocation::Kind::device;
+  process.record.allocations.push_back(table);
+  session::Operation launch;
+  launch.ticks = 10;
+  analyse::Failure failure;
+  failure.process = &process;
+  failure.candidates.emplace_back().operation = &launch;
+  const auto access_now = [&](bool of_first_run) {
+    Diagnosis report;
+    report.findings.emplace_back().device.emplace().of_first_run = of_first_run;
+    add_access(report, testimony, {&failure},
+               [](const session::Process&, std::uint32_t) { return std::pair<Location, symbolize::SourceStack>(); });
+    return *report.findings.front().access;
+  };
+  CHECK(access_now(true).relation == Relation::past_end);
+  CHECK(access_now(true).distance == (std::uint64_t{1} << 40) - 4096);
+  REQUIRE(access_now(true).allocation);
+  CHECK(access_now(true).allocation->bytes == 4096);
+  CHECK(access_now(false).relation == Relation::unknown);  // a rerun's addresses differ
+  SUBCASE("freed memory may have been handed out again") {
+    process.record.allocations.front().freed = 5;
+    CHECK(access_now(true).relation == Relation::unknown);
+  }
+  SUBCASE("memory that was allocated later is not what the kernel got") {
+    process.record.allocations.front().made = 20;
+    CHECK(access_now(true).relation == Relation::unknown);
+  }
 }
 
 TEST_CASE("memory of another device") {
