@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Where PyTorch made the nodes that it runs backwards, as the hook tells it; skips aloud (77) where PyTorch is
 missing."""
+import sys
 import threading
 import unittest
 import warnings
+from unittest import mock
 
 from hook import Hook, need_pytorch
 
@@ -39,6 +41,27 @@ def gathers(x):
 
 def checkpointed(x, use_reentrant):
     return checkpoint(inner, x, use_reentrant=use_reentrant).sum()
+
+
+class Behind(unittest.TestCase):
+    """A thread of autograd has no Python stack. The thread that waits for it has."""
+
+    def test_the_waiting_stack_is_looked_for_once_in_a_backward_pass(self):
+        names, found = {}, []
+        exec(compile("import sys\ndef backward():\n    return sys._getframe()", "/torch/autograd/__init__.py", "exec"), names)
+        waiting, places = {1: names["backward"]()}, Hook().load().forward_places.ForwardPlaces()
+
+        class Asks(Scale):
+            @staticmethod
+            def backward(ctx, grad):
+                for threads in self.threads:
+                    with mock.patch.object(sys, "_current_frames", lambda: threads):
+                        found.append(places.stack_behind_backward(torch._C))
+                return grad
+
+        for self.threads in (({}, waiting, {}), ({},)):
+            Asks.apply(torch.ones(2, requires_grad=True)).sum().backward()
+        self.assertEqual([len(each) > 0 for each in found], [False, True, True, False])
 
 
 class Forward(unittest.TestCase):

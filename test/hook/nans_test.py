@@ -420,6 +420,26 @@ class Later(unittest.TestCase):
         self.assertEqual((line_of(message), message["used"]), (marked_line(long), "parameter"))
         self.assertLess(package.uses.watch.ordinal, 2 * package.finite_checks.PAGE)
 
+    def test_nothing_is_kept_of_results_without_bad_elements(self):
+        kept = []
+
+        def adds():
+            for step in range(2 * package.finite_checks.PAGE):
+                kept.append(torch.ones(2) + step)
+        verdict(adds)
+        self.assertEqual(package.uses.watch.writers.storages, {})
+
+    def test_pages_use_the_memory_of_earlier_pages(self):
+        slots = package.finite_checks.slots
+        slots.__init__()
+
+        def long():
+            x = torch.ones(2)
+            for _ in range(8 * package.finite_checks.PAGE):
+                x.mul_(1)
+        verdict(long)
+        self.assertEqual([len(free) for free in slots.free.values()], [2])  # one is on its way, one is being filled
+
     def test_threads_at_once(self):
         interval = sys.getswitchinterval()
         sys.setswitchinterval(1e-5)

@@ -3,6 +3,7 @@ import sys
 
 OWN_FILE = "<cudadiag>"  # of the hook's own code
 MOST_FRAMES = 48
+MOST_LOOKED_AT = 64  # frames, with the hook's own
 
 
 def name_of_code(code):
@@ -26,20 +27,29 @@ MOST_STACKS = 4096
 def places_from(frame):
     """The same stack as a key, innermost first, without the cost of finding the lines. Equal stacks are one object:
     many small ones would make the target's garbage collector run more often."""
-    numbers, codes = [], []
-    while frame is not None and len(codes) < MOST_FRAMES:
-        code = frame.f_code
-        if code.co_filename != OWN_FILE:
-            numbers.append(id(code))
-            numbers.append(frame.f_lasti)
-            codes.append(code)
+    numbers, innermost, left = [], frame, MOST_LOOKED_AT
+    add = numbers.append
+    while frame is not None and left:  # runs for each operator
+        add(id(frame.f_code))
+        add(frame.f_lasti)
         frame = frame.f_back
+        left -= 1
     key = tuple(numbers)
     places = kept_places.get(key)
     if places is None:
         if len(kept_places) >= MOST_STACKS:
             kept_places.clear()
-        places = kept_places[key] = tuple(zip(codes, numbers[1::2]))
+        places = kept_places[key] = tuple(places_of(innermost, len(key) // 2))
+    return places
+
+
+def places_of(frame, count):
+    """The (code, instruction) of the target's frames among so many."""
+    places = []
+    for _ in range(count):
+        if frame.f_code.co_filename != OWN_FILE and len(places) < MOST_FRAMES:
+            places.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
     return places
 
 

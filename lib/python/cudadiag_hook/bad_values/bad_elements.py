@@ -101,12 +101,12 @@ def about_place(place):
     if inner:
         about["stack"], about["backward_stack"] = frames[:inner[0]], frames[inner[0] + 1:]
     if made is not None:
-        about["forward_stack"], about["forward_certain"] = frames_of_places(made[1]), certain
+        about["forward_stack"], about["forward_certain"] = frames_of_places(made[0]), certain
     return about
 
 
 def about_module(place):
-    module = place[1] or (place[4][2] if place[4] is not None else None)
+    module = place[1] or (place[4][1] if place[4] is not None else None)
     return {} if module is None else {"module": module[0], "module_class": module[1]}
 
 

@@ -87,7 +87,7 @@ def after_fork():
     """Runs in the child: the parent's messages, and the data on a GPU, do not belong to the child."""
     watch.candidates.clear()
     watch.pending.clear()
-    slots.pages.clear()
+    slots.__init__()
     turn.__init__()
 
 

@@ -9,10 +9,10 @@ import sys
 from .. import recorder
 from ..budget import is_from_handler
 from ..stacks import is_in_library, places_from
-from ..tensor_data.finite_checks import CLEAN, INFINITE, as_floats, can_check_later, grade_at, grade_now, reach, slots
+from ..tensor_data.finite_checks import CLEAN, INFINITE, as_floats, grade_at, grade_now, reach, slots
 from ..tensor_data.lineage import StorageReference, has_storage
 from ..tensor_data.schemas import facts_of, tensors_in
-from ..tensor_data.tensors import Guard, a_mode_is_on, devices, tensor_kinds
+from ..tensor_data.tensors import Guard, a_mode_is_on, is_capturing, is_on_device, tensor_kinds
 from ..whole_run import stream
 from ..whole_run.forward_places import places_here
 from .bad_elements import about_root, kept_inputs, chosen
@@ -25,27 +25,32 @@ ASKS = frozenset(("isnan", "isfinite", "isinf", "nan_to_num", "isclose"))
 class Call:
     """An operator, with the data needed if its result is bad."""
 
-    __slots__ = ("ordinal", "facts", "function", "args", "kwargs", "inputs", "kept", "place", "scalars")
+    __slots__ = ("ordinal", "facts", "function", "args", "kwargs", "inputs", "stack", "kept", "place", "scalars")
 
-    def __init__(self, ordinal, facts, function, args, kwargs, inputs):
+    def __init__(self, ordinal, facts, function, args, kwargs, inputs, stack):
         self.ordinal, self.facts, self.function = ordinal, facts, function
         self.args, self.kwargs, self.inputs = args, kwargs, inputs
+        self.stack = stack  # None until it is needed
         self.kept = None
         self.place = None
 
 
 def scalars_are_bad(call):
-    values = list(call.args) + list(call.kwargs.values())
-    return any(type(each) is float and (each != each or (reach.worst == 1 and each - each != 0)) for each in values)
+    for each in (*call.args, *call.kwargs.values()) if call.kwargs else call.args:
+        if type(each) is float and (each != each or (reach.worst == INFINITE and each - each != 0)):
+            return True
+    return False
 
 
 def inputs_of(args, kwargs):
     """[(tensor, its bad values)]."""
-    kinds, writers = tensor_kinds(), watch.writers
-    nothing_bad, found = not writers.storages, []
+    kinds, values_in, found = tensor_kinds(), watch.writers.values_in, []
     for value in (*args, *kwargs.values()) if kwargs else args:
+        kind = type(value)
+        if kind not in kinds and kind not in (list, tuple):
+            continue
         for tensor in tensors_in(value, kinds):
-            found.append((tensor, () if nothing_bad else writers.values_in(tensor)))
+            found.append((tensor, values_in(tensor)))
             if tensor.requires_grad and tensor.is_leaf and id(tensor) not in watch.leaves:
                 keep_leaf(tensor)
     return found
@@ -62,7 +67,7 @@ class Turn:
 
     def run(self, function, *arguments):
         lock = self.lock
-        if not lock.acquire(True, self.PATIENCE):
+        if not (lock.acquire(False) or lock.acquire(True, self.PATIENCE)):
             self.lock = _thread.RLock()
             return function(*arguments)
         try:
@@ -79,7 +84,7 @@ class NonFinite(stream.Listener):
         if not watch.on:
             return None
         try:
-            return turn.run(before_call, function, args, kwargs)
+            return before_call(function, args, kwargs)
         except Exception as error:
             fail(error)
             return None
@@ -103,12 +108,12 @@ def fail(error):
 
 
 def before_call(function, args, kwargs):
-    facts = facts_of(function)
-    places_here.note_forward()
+    """Needs no turn: it only reads what is known of memory, and adds to what the threads have in common."""
+    facts, stack = facts_of(function), places_here.note_forward()
     if facts.makes_nothing and not (facts.looks or facts.reads_scalar):
         return None
-    watch.ordinal += 1
-    call = Call(watch.ordinal, facts, function, args, kwargs, inputs_of(args, kwargs))
+    ordinal = watch.ordinal = next(watch.ordinals)
+    call = Call(ordinal, facts, function, args, kwargs, inputs_of(args, kwargs), stack)
     if facts.keeps_inputs:
         call.kept = kept_inputs(call)
     return call
@@ -136,12 +141,16 @@ def after_call(call, result, returned):
     if guard is not None:
         guard.__enter__()
     try:
-        for tensor, is_written in outputs_of(call, result):
-            check(call, tensor, is_written)
+        if facts.makes_one and type(result) in tensor_kinds():
+            check(call, result, False)
+        else:
+            for tensor, is_written in outputs_of(call, result):
+                check(call, tensor, is_written)
     finally:
         if guard is not None:
             guard.__exit__()
-    if watch.pending and (watch.pending[0].check[0].has_arrived() or len(watch.pending) > watch.history):
+    pending = watch.pending
+    if pending and (pending[0].check[0].has_arrived() or len(pending) > watch.history):
         settle()
 
 
@@ -174,7 +183,7 @@ def outputs_of(call, result):
 
 def forget(call, result):
     """Marks memory that contains no value yet."""
-    place = places_here.place()
+    place = places_here.place(call.stack)
     for tensor in tensors_in(result, tensor_kinds()):
         watch.writers.write(tensor, None)
         if tensor.is_floating_point():
@@ -186,8 +195,9 @@ def forget(call, result):
 def check(call, tensor, is_written):
     if watch.uninitialised.storages:
         watch.uninitialised.write(tensor, None)
-    if tensor.device.type in devices and not watch.waits:
-        floats = as_floats(tensor) if can_check_later(tensor) else None
+    if is_on_device(tensor) and not watch.waits:
+        # An operator does not begin or end a capture.
+        floats = as_floats(tensor) if call.place is not None or not is_capturing() else None
         return None if floats is None else check_later(call, tensor, is_written, floats)
     grade = grade_now(tensor)
     if grade == CLEAN:
@@ -209,13 +219,13 @@ def check(call, tensor, is_written):
 
 def check_later(call, tensor, is_written, floats):
     if call.place is None:
-        call.place = places_here.place()
-        call.inputs = [(check_choice(call, each, tensor) if call.facts.chooses and values else None, values)
-                       for each, values in call.inputs]
+        call.place = places_here.place(call.stack)
+        call.inputs = [(check_choice(call, each, tensor) if call.facts.chooses else None, values)
+                       for each, values in call.inputs if values]
         call.scalars = scalars_are_bad(call)
         call.args, call.kwargs = (), {}
     value = Value(call, None, slots.add(floats))  # behind the checks of choices, whose grades are then known too
-    watch.writers.write(tensor, value)
+    value.address = watch.writers.write(tensor, value)
     watch.pending.append(value)
     if is_written and is_parameter(tensor):
         use_all("parameter", [value], call.place[0])
@@ -234,25 +244,27 @@ def is_parameter(tensor):
 
 def settle():
     """Takes the grades that have arrived, in the order of issue."""
-    done = 0
+    done, forget = 0, watch.writers.forget
     for value in watch.pending:
         grade = grade_at(value.check)
         if grade is None:
             break
         done += 1
         value.grade, value.check = grade, None
-        if value.is_bad():
+        if grade == CLEAN:
+            forget(value.address, value)
+        elif value.is_bad():
             settle_bad(value, None)
             for name, places, ordinal in value.uses:
                 use(name, value, places, ordinal)
-        elif grade == INFINITE:
+        else:
             value.settle_source()
-        value.call, value.uses = None, []
+        value.call, value.uses = None, ()
     if not done and len(watch.pending) > 2 * watch.history:
         done = watch.history
         recorder.note("%d results were not checked: a stream did not reach them" % done)
         for value in watch.pending[:done]:
-            value.grade, value.call, value.uses = CLEAN, None, []
+            value.grade, value.call, value.uses = CLEAN, None, ()
     del watch.pending[:done]
 
 
@@ -290,7 +302,7 @@ def bad_values(call, tensor=None):
 def is_bad_now(call, each, tensor):
     """Whether the argument is bad now. Its storage may have changed without an operator, or be bad
     elsewhere."""
-    if each.device.type in devices:
+    if is_on_device(each):
         return True
     with Guard():
         if call.facts.chooses:
@@ -312,11 +324,11 @@ def root_of(call, tensor):
     else:
         with Guard():
             for each, _ in call.inputs:
-                if each is not tensor and each.device.type not in devices and grade_now(each) >= reach.worst:
+                if each is not tensor and not is_on_device(each) and grade_now(each) >= reach.worst:
                     empty = watch.uninitialised.values_in(each)
                     role, source = ("uninitialised", empty[0].call.place) if empty else ("loaded", None)
     with Guard():
-        return Root(call.ordinal, role, about_root(call, tensor, source or places_here.place()))
+        return Root(call.ordinal, role, about_root(call, tensor, source or places_here.place(call.stack)))
 
 
 def item(call, result):
@@ -339,5 +351,5 @@ def settle_all():
         with Guard():  # otherwise the slots would be checked themselves
             slots.wait()
             for value in watch.pending:
-                value.check[0].event.synchronize()
+                value.check[0].wait()
             settle()

@@ -29,13 +29,14 @@ class Root:
 class Value:
     """A result. `grade` is None until the GPU has computed it. The other fields are valid only for bad values."""
 
-    __slots__ = ("call", "grade", "check", "roots", "computed", "source", "uses")
+    __slots__ = ("call", "grade", "check", "roots", "computed", "source", "uses", "address")
 
     def __init__(self, call, grade, check=None):
         self.call, self.grade, self.check = call, grade, check
         self.roots, self.computed = (), False
         self.source = None  # of infinite elements, if only NaN is bad: (operator, place) that made them
-        self.uses = []  # (use, stack, ordinal of the operator), kept until the grade is known
+        self.uses = ()  # (use, stack, ordinal of the operator), kept until the grade is known
+        self.address = None  # of the storage it was last written to
 
     def is_clean(self):
         return self.grade == CLEAN
@@ -54,7 +55,8 @@ class Watch:
 
     def __init__(self):
         self.writers, self.uninitialised = Writers(), Writers()
-        self.ordinal = 0
+        self.ordinals = sys.modules["itertools"].count(1)  # any thread may take the next one
+        self.ordinal = 0  # the latest
         self.on = True
         self.pending = []  # values on a GPU whose grade is unknown, in the order of issue
         self.history = 1 << 16  # limit of `pending`
@@ -74,7 +76,7 @@ def use_all(name, values, places):
     itself."""
     for value in values:
         if value.grade is None:
-            value.uses.append((name, places, watch.ordinal))
+            value.uses += ((name, places, watch.ordinal),)
         elif value.is_bad():
             use(name, value, places, watch.ordinal)
 

@@ -45,8 +45,8 @@ class Access:
 class Where:
     """The place of an operator's call."""
 
-    def __init__(self):
-        self.place = places_here.place()
+    def __init__(self, stack):
+        self.place = places_here.place(stack)
         self.frame = sys._getframe(1)
         while self.frame is not None and (self.frame.f_code.co_filename == OWN_FILE or is_in_library(self.frame.f_code)):
             self.frame = self.frame.f_back
@@ -134,7 +134,7 @@ class TensorRaces(Listener):
 
     def uses_of(self, facts, args, kwargs):
         """(stream, its number there, where it is called); None if it is only recorded into a graph."""
-        places_here.note_forward()
+        stack = places_here.note_forward()
         with Guard():
             self.own = True
             try:
@@ -145,7 +145,7 @@ class TensorRaces(Listener):
             finally:
                 self.own = False
             number = self.order.issue(stream) if stream != HOST else 0
-            where = Where()
+            where = Where(stack)
             self.use_all(facts, uses, stream, number, where)
         return stream, number, where
 
@@ -242,7 +242,7 @@ def same_operator(a, b):
 def about(access):
     name, is_view = access.name or ("", False)
     stack, made = access.place[0], access.place[4]
-    frames = frames_of_places((stack or (made[1] if made is not None else ()))[:MOST_FRAMES])
+    frames = frames_of_places((stack or (made[0] if made is not None else ()))[:MOST_FRAMES])
     ends = [each.end for each in access.pieces]
     begin = min(each.begin for each in access.pieces)
     return {"operator": access.facts.full_name(), "parameter": access.parameter, "name": name, "view": is_view,

@@ -1,13 +1,13 @@
 """Grades tensors: finite, infinite or NaN elements. Immediate on the host; through slots on a GPU, without waiting."""
 import sys
 
-from .tensors import devices, is_capturing
+from .tensors import is_capturing, is_on_device
 
 CLEAN, INFINITE, NOT_A_NUMBER = 0, 1, 2
 PAGE = 64  # checks per page; what waits for its grade makes the garbage collector run more often
 INFINITY = float("inf")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
-known_floats = {}  # by dtype: whether its name is one of FLOATS
+known_floats = {}  # by dtype, if not complex: whether its name is one of FLOATS
 
 
 class Reach:
@@ -27,18 +27,17 @@ def grade_of(greatest, least):
 
 def as_floats(tensor):
     """The tensor, or the real numbers of a complex one; None if it has no elements to check."""
+    dtype = tensor.dtype
+    is_float = known_floats.get(dtype)
+    if is_float is None and not dtype.is_complex:
+        is_float = known_floats[dtype] = str(dtype).rpartition(".")[2] in FLOATS
+    if is_float is False:
+        return None
     torch = sys.modules["torch"]
     if tensor.layout is not torch.strided or tensor.is_meta or tensor.numel() == 0 or \
             tensor._is_zerotensor() or tensor.is_nested:  # zeros without memory; tensors without a shape
         return None
-    dtype = tensor.dtype
-    if dtype.is_complex:
-        tensor = torch.view_as_real(tensor.resolve_conj())
-        dtype = tensor.dtype
-    known = known_floats.get(dtype)
-    if known is None:
-        known = known_floats[dtype] = str(dtype).rpartition(".")[2] in FLOATS
-    return tensor if known else None
+    return tensor if is_float else as_floats(torch.view_as_real(tensor.resolve_conj()))
 
 
 def grade_now(tensor):
@@ -53,38 +52,58 @@ def grade_now(tensor):
     return grade_of(greatest.item(), least.item())
 
 
-class Page:
-    """The slots of one stream, for results of one type. The GPU fills them asynchronously."""
+class Buffer:
+    """Memory for the checks of a page, which later pages use again."""
 
     def __init__(self, device, dtype):
         torch = sys.modules["torch"]
         self.slots = torch.zeros(PAGE, dtype=dtype, device=device)
         self.views = self.slots.unbind(0)
-        self.used = 0
-        self.host = self.event = None
-        self.read = False
-
-    def add(self, floats):
-        # The greatest absolute value, or NaN if there is one. Takes one kernel, as input and slot have the same type.
-        norm = sys.modules["torch"]._C._linalg.linalg_vector_norm
-        norm(floats, INFINITY, out=self.views[self.used])
-        self.used += 1
-        return self.used - 1
+        self.host = None
+        self.event = torch.cuda.Event()
 
     def send(self):
-        """Queues the copy of the page to the host."""
-        torch = sys.modules["torch"]
-        self.host = self.slots.to("cpu", non_blocking=True)
-        self.event = torch.cuda.Event()
+        """Queues the copy to the host."""
+        if self.host is None:
+            self.host = self.slots.to("cpu", non_blocking=True)
+        else:
+            self.host.copy_(self.slots, non_blocking=True)
         self.event.record()
 
-    def has_arrived(self):
-        return self.read or (self.event is not None and self.event.query())
 
-    def numbers(self):
-        if not self.read:
-            self.host, self.read = self.host.tolist(), True
-        return self.host
+class Page:
+    """The slots of one stream, for results of one type. The GPU fills them asynchronously."""
+
+    __slots__ = ("buffer", "free", "used", "is_sent", "grades")
+
+    def __init__(self, buffer, free):
+        self.buffer, self.free = buffer, free  # `free` gets the buffer back
+        self.used, self.is_sent = 0, False
+        self.grades = None  # once they have arrived
+
+    def send(self):
+        self.buffer.send()
+        self.is_sent = True
+
+    def has_arrived(self):
+        if self.grades is None and self.is_sent and self.buffer.event.query():
+            self.read()
+        return self.grades is not None
+
+    def read(self):
+        numbers = self.buffer.host.tolist()[:self.used]
+        # An element that is not finite makes the sum so.
+        self.grades = ALL_CLEAN if sum(numbers) < INFINITY else [grade_of(each, 0.0) for each in numbers]
+        self.free.append(self.buffer)
+        self.buffer = None
+
+    def wait(self):
+        if self.grades is None:
+            self.buffer.event.synchronize()
+            self.read()
+
+
+ALL_CLEAN = (CLEAN,) * PAGE
 
 
 class Slots:
@@ -92,17 +111,23 @@ class Slots:
 
     def __init__(self):
         self.pages = {}  # by device, stream and type: the page being filled
+        self.free = {}  # likewise: buffers
 
     def add(self, floats):
-        device, dtype = floats.device, floats.dtype
-        key = (device.index, sys.modules["torch"]._C._cuda_getCurrentRawStream(device.index), dtype)
+        core, device, dtype = sys.modules["torch"]._C, floats.device, floats.dtype
+        index = device.index
+        key = (index, core._cuda_getCurrentRawStream(index), dtype)
         page = self.pages.get(key)
-        if page is None or page.used == PAGE:
-            page = self.pages[key] = Page(device, dtype)
-        check = (page, page.add(floats))
+        if page is None:
+            free = self.free.setdefault(key, [])
+            page = self.pages[key] = Page(free.pop() if free else Buffer(device, dtype), free)
+        slot = page.used
+        # The greatest absolute value, or NaN if there is one. Takes one kernel, as input and slot have the same type.
+        core._linalg.linalg_vector_norm(floats, INFINITY, out=page.buffer.views[slot])
+        page.used += 1
         if page.used == PAGE:  # the grades are taken in the order of the checks, so no page may stay behind
             self.send_all_of(key[:2])
-        return check
+        return page, slot
 
     def send_all_of(self, stream):
         for key, page in list(self.pages.items()):
@@ -120,10 +145,10 @@ class Slots:
     def wait(self):
         """Waits for everything issued, at the end of the program."""
         torch = sys.modules["torch"]
-        for (device, stream, _), page in list(self.pages.items()):
+        for (device, _, _), page in list(self.pages.items()):
             torch.cuda.synchronize(device)
             page.send()
-            page.event.synchronize()
+            page.wait()
         self.pages.clear()
 
 
@@ -133,8 +158,8 @@ slots = Slots()
 def grade_at(check):
     """The grade; None if it is not known yet."""
     page, slot = check
-    return grade_of(page.numbers()[slot], 0.0) if page.has_arrived() else None
+    return page.grades[slot] if page.has_arrived() else None
 
 
 def can_check_later(tensor):
-    return tensor.device.type in devices and not is_capturing()
+    return is_on_device(tensor) and not is_capturing()

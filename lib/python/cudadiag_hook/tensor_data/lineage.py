@@ -6,11 +6,12 @@ import sys
 class StorageReference:
     """Reserves the address of a storage, without its memory."""
 
-    __slots__ = ("kind", "pointer")
+    __slots__ = ("kind", "pointer", "pieces")
 
     def __init__(self, storage):
         self.kind = type(storage)
         self.pointer = storage._weak_ref()
+        self.pieces = ()  # of Writers: (begin, end, value). Replaced as a whole, so any thread may read it
 
     def has_ended(self):
         return self.kind._expired(self.pointer)
@@ -27,7 +28,10 @@ def bytes_of(tensor):
         return begin, begin + tensor.numel() * size
     if not tensor.numel():
         return begin, begin
-    return begin, begin + (1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride()))) * size
+    elements = 1
+    for n, s in zip(tensor.shape, tensor.stride()):
+        elements += (n - 1) * s
+    return begin, begin + elements * size
 
 
 def has_storage(tensor):
@@ -38,63 +42,82 @@ class Writers:
     SWEPT_AT = 4096
 
     def __init__(self):
-        self.storages = {}  # by address: (StorageReference, [(begin, end, value)])
+        self.storages = {}  # by address: StorageReference
         self.swept_at = self.SWEPT_AT
 
     def values_in(self, tensor):
         """The values of which the tensor contains bytes."""
         if not self.storages or not has_storage(tensor):
-            return []
-        entry = self.storages.get(tensor.untyped_storage()._cdata)
-        if entry is None:
-            return []
+            return ()
+        storage = self.storages.get(tensor.untyped_storage()._cdata)
+        if storage is None:
+            return ()
+        pieces = storage.pieces
+        if len(pieces) == 1:
+            (begin, end, value), = pieces
+            if begin <= tensor.storage_offset() * tensor.element_size() < end:
+                return (value,) if tensor.numel() else ()
         first, last = bytes_of(tensor)
-        return [value for begin, end, value in entry[1] if begin < last and first < end]
+        return [value for begin, end, value in pieces if begin < last and first < end]
 
     def knows(self, tensor):
         return has_storage(tensor) and tensor.untyped_storage()._cdata in self.storages
 
     def write(self, tensor, value):
-        """`value` None: the earlier contents are gone, and nothing is kept about the new ones."""
+        """`value` None: the earlier contents are gone, and nothing is kept about the new ones. Returns the address of the
+        storage; None if nothing was written."""
         if not has_storage(tensor) or (value is None and not self.storages):
-            return
+            return None
         storage = tensor.untyped_storage()
-        entry = self.storages.get(storage._cdata)
-        if entry is None:
+        address = storage._cdata
+        known = self.storages.get(address)
+        if known is None:
             if value is None:
-                return
-            self.sweep()
-            entry = self.storages[storage._cdata] = (StorageReference(storage), [])
+                return None
+            if len(self.storages) >= self.swept_at:
+                self.sweep()
+            known = self.storages[address] = StorageReference(storage)
         first, last = bytes_of(tensor)
         if last - first != tensor.numel() * tensor.element_size():  # with gaps, whose values stay
             if value is not None:
-                entry[1].append((first, last, value))
-            return
-        kept = []
-        for begin, end, other in entry[1]:
-            if begin < first < end:
-                kept.append((begin, first, other))
-            if begin < last < end:
-                kept.append((last, end, other))
-            if end <= first or last <= begin:
-                kept.append((begin, end, other))
+                known.pieces += ((first, last, value),)
+            return address
+        kept = outside(known.pieces, first, last) if known.pieces else ()
         if value is not None:
-            kept.append((first, last, value))
-        if kept:
-            entry[1][:] = kept
+            known.pieces = (*kept, (first, last, value))
+        elif kept:
+            known.pieces = tuple(kept)
         else:
-            del self.storages[storage._cdata]
+            del self.storages[address]
+        return address
 
     def limit(self, tensor, most, value):
         """If the tensor's storage has more than `most` pieces, all of it gets the value."""
-        entry = self.storages.get(tensor.untyped_storage()._cdata)
-        if entry is not None and len(entry[1]) > most:
-            entry[1][:] = [(0, 1 << 62, value)]
+        known = self.storages.get(tensor.untyped_storage()._cdata)
+        if known is not None and len(known.pieces) > most:
+            known.pieces = ((0, 1 << 62, value),)
+
+    def forget(self, address, value):
+        """Forgets what is known of a storage if that is this value alone."""
+        known = self.storages.get(address)
+        if known is not None and len(known.pieces) == 1 and known.pieces[0][2] is value:
+            del self.storages[address]
 
     def sweep(self):
-        if len(self.storages) < self.swept_at:
-            return
-        for key, (reference, values) in list(self.storages.items()):
-            if reference.has_ended() or all(value.is_clean() for _, _, value in values):
-                del self.storages[key]
+        for address, known in list(self.storages.items()):
+            if known.has_ended() or all(value.is_clean() for _, _, value in known.pieces):
+                del self.storages[address]
         self.swept_at = max(self.SWEPT_AT, 2 * len(self.storages))
+
+
+def outside(pieces, first, last):
+    """What is left of the pieces if these bytes are overwritten."""
+    left = []
+    for begin, end, value in pieces:
+        if begin < first < end:
+            left.append((begin, first, value))
+        if begin < last < end:
+            left.append((last, end, value))
+        if end <= first or last <= begin:
+            left.append((begin, end, value))
+    return left

@@ -47,6 +47,7 @@ class Facts:
         self.lifts = self.own and self.name == "lift_fresh"
         self.is_view = bool(getattr(function, "is_view", False))
         self.makes_nothing = not self.written and not self.fresh and not self.lifts
+        self.makes_one = not self.written and self.results == 1 and self.fresh == [0]
         self.uninitialised = self.own and self.name in UNINITIALISED
         self.looks = self.own and self.name in LOOKS
         self.compares = self.own and self.name in ("eq", "ne", "lt", "le", "gt", "ge")

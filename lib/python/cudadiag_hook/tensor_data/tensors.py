@@ -156,6 +156,18 @@ def a_mode_is_on():
     return core._len_torch_dispatch_stack() > 0 or core._len_torch_function_stack() > 0
 
 
+kinds_of_devices = {}  # by device; each access to device.type makes a new string
+
+
+def is_on_device(tensor):
+    """Whether it is on one of `devices`."""
+    device = tensor.device
+    kind = kinds_of_devices.get(device)
+    if kind is None:
+        kind = kinds_of_devices[device] = device.type
+    return kind in devices
+
+
 def is_capturing():
     """Whether this thread's stream is being captured. Then nothing may be copied."""
     cuda = sys.modules["torch"].cuda

@@ -12,12 +12,12 @@ from .modules_run import steps
 
 MOST_KEPT = 1 << 16
 MOST_AT_ONCE = 8  # nodes of one operator
+NO_TASK = -1
 RUN_BACKWARD = ("_engine_run_backward", "backward", "grad")  # functions that call the engine, and wait for it
 
 
 class Latest(_thread._local):
     number = 0  # of the next node
-    stack = None  # of the operator that began last, if it is known: (id() of the innermost frame, instruction, places)
 
 
 def waits_for_backward(frame):
@@ -41,39 +41,53 @@ def stack_behind_backward():
 class ForwardPlaces:
     def __init__(self):
         self.latest = Latest()
-        self.kept = {}  # by sequence number: (thread, stack, module)
+        self.kept = {}  # by sequence number: (stack, module)
+        self.latest_kept = (None, None)
         self.threads = set()
+        self.behind = (NO_TASK, ())  # (id of the latest backward pass of an autograd thread, the stack behind it)
 
     def note_forward(self):
-        """Called before each operator."""
+        """Called before each operator. Returns its stack if the operator has made a node, else None."""
         number = sys.modules["torch.autograd"]._get_sequence_nr()
         latest = self.latest.number
-        self.latest.stack = None
         if number == latest:
-            return
+            return None
         self.latest.number = number
-        thread, frame = _thread.get_ident(), frame_of_program(sys._getframe(1))
-        self.threads.add(thread)
-        place = (thread, places_from(frame), module_here())
-        if frame is not None:
-            self.latest.stack = (id(frame), frame.f_lasti, place[1])
+        self.threads.add(_thread.get_ident())
+        stack, module = places_from(frame_of_program(sys._getframe(1))), module_here()
+        made = self.latest_kept
+        if made[0] is not stack or made[1] is not module:
+            made = self.latest_kept = (stack, module)
         for each in range(max(latest, number - MOST_AT_ONCE), number):
-            self.kept[each] = place
-        while len(self.kept) > MOST_KEPT:
-            del self.kept[next(iter(self.kept))]
+            self.kept[each] = made
+        if len(self.kept) > MOST_KEPT:
+            for each in list(self.kept)[:MOST_KEPT // 8]:  # the oldest; other threads may do the same
+                self.kept.pop(each, None)
+        return stack
 
-    def place(self):
-        """(stack, module, step, node, where the node was made or None, whether that is certain)."""
-        node = sys.modules["torch"]._C._current_autograd_node()
-        frame, known = frame_of_program(sys._getframe(1)), self.latest.stack
-        is_known = known is not None and frame is not None and known[:2] == (id(frame), frame.f_lasti)
-        stack = known[2] if is_known else places_from(frame)
+    def place(self, stack=None):
+        """(stack, module, step, node, where the node was made or None, whether that is certain). `stack` if it is
+        known."""
+        core = sys.modules["torch"]._C
+        node = core._current_autograd_node()
+        if stack is None:
+            stack = places_from(frame_of_program(sys._getframe(1)))
         if node is None:
             return stack, module_here(), steps.current(), "", None, True
-        stack = stack or stack_behind_backward()
+        stack = stack or self.stack_behind_backward(core)
         # Numbers belong to threads. If there are several, another thread's operator may have the same number.
         made = self.kept.get(node._sequence_nr())
         return stack, module_here(), steps.current(), node.name().rpartition("::")[2], made, len(self.threads) == 1
+
+    def stack_behind_backward(self, core):
+        """The thread for which an autograd thread works waits at the same place until the pass ends."""
+        task = core._current_graph_task_id() if hasattr(core, "_current_graph_task_id") else NO_TASK
+        known, stack = self.behind
+        if task == NO_TASK or task != known:
+            stack = stack_behind_backward()
+            if stack:
+                self.behind = (task, stack)
+        return stack
 
 
 places_here = ForwardPlaces()

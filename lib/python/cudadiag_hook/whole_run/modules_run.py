@@ -7,6 +7,7 @@ import sys
 class Inside(_thread._local):
     def __init__(self):
         self.modules = []  # weak references, innermost last
+        self.known = None  # what here() returns, until the thread enters or leaves a module
 
 
 class Steps:
@@ -38,21 +39,22 @@ def path_in(outermost, module):
 
 def enter(module, _):
     inside.modules.append(_weakref.ref(module))
+    inside.known = None
 
 
 def leave(*_):
     if inside.modules:
         inside.modules.pop()
+    inside.known = None
 
 
 def here():
     """(path in the outermost module, class); None if the thread is not in a module."""
-    if not inside.modules:
-        return None
-    outermost, module = inside.modules[0](), inside.modules[-1]()
-    if outermost is None or module is None:
-        return None
-    return path_in(outermost, module), type(module).__name__
+    if inside.known is None and inside.modules:
+        outermost, module = inside.modules[0](), inside.modules[-1]()
+        if outermost is not None and module is not None:
+            inside.known = (path_in(outermost, module), type(module).__name__)
+    return inside.known
 
 
 def count_step(*_):
