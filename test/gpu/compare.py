@@ -13,6 +13,9 @@ TRACEBACK = "Traceback (most recent call last):"
 ASYNCHRONOUS = ("async_error", "graph_node", "graph_stale_pointer")
 ENOUGH_TO_JUDGE = 30
 LEAST_BRACKETED = 0.8  # of the first answers to asynchronous failures
+ILLEGAL_ADDRESS = 700
+WITHOUT_ALLOCATION = ("null", "never_allocated", "host")  # relations of an address that is in no allocation
+LEAST_EXPLAINED = 0.75  # of illegal addresses
 LEAST_RIGHT = {"line_first": 0.9, "line": 1.0, "cause": 0.8}  # a wrong cause is a difference of its case
 
 Line = namedtuple("Line", "file number")
@@ -159,6 +162,28 @@ def first_answers_summary(answers):
     within = sum(operations <= 16 for operations in others)
     return (f"first answers to asynchronous failures: {len(answers)}; bracketed {len(answers) - len(others)}; "
             f"one of 16 operations at most {within}, of {max(others, default=0)} at most {len(others) - within}")
+
+
+def is_explained(finding):
+    """Whether a finding says how an address relates to which memory, or has a more specific cause; None if its error is
+    not an illegal address."""
+    if (finding.get("error") or {}).get("code") != ILLEGAL_ADDRESS:
+        return None
+    access = finding.get("access") or {}
+    relation = access.get("relation") or "unknown"
+    is_related = relation in WITHOUT_ALLOCATION or (relation != "unknown" and access.get("allocation") is not None)
+    return is_related or bool(cause_of(finding))
+
+
+def explained_summary(explained):
+    """Of is_explained() of findings, in one line."""
+    return f"illegal addresses: {len(explained)}; with memory and relation, or a more specific cause: {sum(explained)}"
+
+
+def explained_shortfalls(explained):
+    if len(explained) < ENOUGH_TO_JUDGE or sum(explained) >= LEAST_EXPLAINED * len(explained):
+        return []
+    return [f"illegal addresses: explained in {sum(explained)} of {len(explained)}, less than {LEAST_EXPLAINED:.0%}"]
 
 
 def first_answers_shortfalls(answers):

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).parent))
 from cases import CASES  # noqa: E402
-from compare import (MARKS, ROLES, Line, differences, first_answer, first_answers_shortfalls,  # noqa: E402
-                     first_answers_summary, framework_shortfalls, framework_summary, line_of_headline, line_of_traceback, marked_lines, name_of, outcome_of_cause)
+from compare import (MARKS, ROLES, Line, differences, explained_shortfalls, explained_summary, first_answer, first_answers_shortfalls,  # noqa: E402
+                     first_answers_summary, framework_shortfalls, framework_summary, is_explained, line_of_headline, line_of_traceback, marked_lines, name_of, outcome_of_cause)
 from run import failed, outcomes  # noqa: E402
 
 FOLDER = Path(__file__).parent
@@ -312,6 +312,29 @@ class FirstAnswers(unittest.TestCase):
         self.assertEqual(first_answers_shortfalls([*answers[1:], ("suspected", 1)]),
                          ["first answers: bracketed in 23 of 30, less than 80%"])
         self.assertEqual(first_answers_shortfalls([("suspected", 1)] * 29), [])
+
+
+class Explained(unittest.TestCase):
+    def finding(self, relation, allocation=None, cause=None, code=700):
+        return {"error": {"code": code}, "access": {"relation": relation, "allocation": allocation},
+                "cause": cause and {"id": cause}}
+
+    def test_memory_and_relation_or_a_cause(self):
+        self.assertTrue(is_explained(self.finding("past_end", {"bytes": 4})))
+        self.assertTrue(is_explained(self.finding("null")))
+        self.assertTrue(is_explained(self.finding("unknown", cause="known-bug")))
+        self.assertFalse(is_explained(self.finding("past_end")))
+        self.assertFalse(is_explained(self.finding("unknown", {"bytes": 4})))
+        self.assertFalse(is_explained({"error": {"code": 700}}))
+        self.assertIsNone(is_explained(self.finding("null", code=710)))
+
+    def test_what_they_reach(self):
+        self.assertEqual(explained_summary([True, True, False]),
+                         "illegal addresses: 3; with memory and relation, or a more specific cause: 2")
+        self.assertEqual(explained_shortfalls([True] * 30 + [False] * 10), [])
+        self.assertEqual(explained_shortfalls([True] * 29 + [False] * 11),
+                         ["illegal addresses: explained in 29 of 40, less than 75%"])
+        self.assertEqual(explained_shortfalls([False] * 29), [])
 
 
 if __name__ == "__main__":

@@ -22,8 +22,9 @@ import time
 from pathlib import Path
 
 from cases import CASES
-from compare import (ASYNCHRONOUS, cause_of, differences, first_answer, first_answers_shortfalls, first_answers_summary,
-                     framework_shortfalls, framework_summary, line_of, line_of_headline, line_of_traceback,
+from compare import (ASYNCHRONOUS, cause_of, differences, explained_shortfalls, explained_summary, first_answer,
+                     first_answers_shortfalls, first_answers_summary, framework_shortfalls, framework_summary,
+                     is_explained, line_of, line_of_headline, line_of_traceback,
                      marked_lines, name_of, outcome_of_cause)
 
 HERE = Path(__file__).resolve().parent
@@ -59,6 +60,7 @@ class Result:
     cause: str = ""  # "right" | "none" | "wrong"
     cause_found: str = ""
     first_answer: tuple = ()  # to an asynchronous failure: its grade, and among how many operations it leaves the question
+    is_explained: bool | None = None  # for an illegal address
     report: str = ""  # of a case that failed, as a user reads it
 
 
@@ -269,6 +271,7 @@ def result_of(case, report, marks, first, why, seconds):
         f"{name_of(line_of(found['location']))} {found['error']['code']}" if found else "nothing",
         found["evidence"]["grade"] if found else "",
         seconds,
+        is_explained=is_explained(found) if found else None,
         **(outcomes(case, found, marks, first) if case.is_framework_failure else {}),
     )
 
@@ -348,7 +351,10 @@ def main():
     answers = [r.first_answer for r in results if r.first_answer]
     if answers:
         print(first_answers_summary(answers))
-    shortfalls = framework_shortfalls(judged) + first_answers_shortfalls(answers)
+    explained = [r.is_explained for r in results if r.is_explained is not None]
+    if explained:
+        print(explained_summary(explained))
+    shortfalls = framework_shortfalls(judged) + first_answers_shortfalls(answers) + explained_shortfalls(explained)
     for sentence in shortfalls:
         print(sentence)
     print(f"{count['pass']} passed, {count['fail']} failed, {count['skip']} skipped")
