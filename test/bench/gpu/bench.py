@@ -9,8 +9,8 @@ each way that is compared, for two of the same differ by some per cent as long a
 or option. A turn's value is the median of its processes, a ratio is the median of the turns' ratios. Tools that take
 ten times as long and more run once.
 
-What callbacks alone cost is measured inside one process, too, which switches them off and on from step to step
-(switched_cupti.cc): there the ratio differs by one per cent where that of two processes differs by ten.
+What callbacks and wrappers cost is measured inside one process, too, which switches them off and on from step to step
+(switched_cupti.cc, switched_hooks.cc): there the ratio differs by one per cent where that of two processes differs by ten.
 """
 
 import argparse
@@ -55,6 +55,7 @@ SWITCHED = {  # name -> command
     "inference, one process": ["training_step.py", "inference"],
     "empty launch, one process": ["@launches", "empty"],
     "8 threads, one process": ["@launches", "threads"],
+    "graph of 100 until done, one process": ["@launches", "replay"],
 }
 FAILING = "failure at launch 1,000,000"
 MEMORY = "memory"
@@ -221,13 +222,19 @@ class Bench:
         if reason:
             print(f"{case}: skipped: {reason}", flush=True)
             return []
-        switch = {"LD_PRELOAD": str(self.build / "gpu/libswitched_cupti.so"),
-                  "CUDADIAG_BENCH_CUPTI": self.cupti.split(":")[0]}
+        of_cupti = {"LD_PRELOAD": str(self.build / "gpu/libswitched_cupti.so"),
+                    "CUDADIAG_BENCH_CUPTI": self.cupti.split(":")[0]}
+        of_hooks = {"LD_PRELOAD": str(self.build / "gpu/libswitched_hooks.so")}
+        ways = {"cudadiag run": of_cupti, "empty CUPTI callbacks": of_cupti, "cudadiag run --watch-by=hooks": of_hooks,
+                "cudadiag run --once": of_hooks}
         rows = []
-        for way in ["cudadiag run", "empty CUPTI callbacks"]:
+        for way, switch in ways.items():
             said = [self.output(way, [*words, "switch"], switch) or "" for _ in range(count)]
-            if ratios := [float(found[1]) for text in said if (found := re.search(r"^ratio ([\d.]+)$", text, re.M))]:
-                rows.append(bench_rows.row(case, way, ratios, bench_rows.TIMES))
+            found = [match for text in said if (match := re.search(r"^ratio ([\d.]+) ([\d.]+) ([\d.]+)$", text, re.M))]
+            for ratio, low, high in (match.groups() for match in found):
+                print(f"  {way}: {ratio} ({low} to {high})", flush=True)
+            if found:
+                rows.append(bench_rows.row(case, way, [float(match[1]) for match in found], bench_rows.TIMES))
         return rows
 
     def timed(self, command, env):

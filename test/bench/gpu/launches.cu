@@ -1,12 +1,13 @@
-// Host cost of launching: ./launches empty|threads [switch] or graph|replay [NODES] prints the median ns per launch of
-// its own rounds; of replay, until the GPU is done. With switch (switched_cupti.cc), empty and threads go half of their
-// rounds without a subscriber's callbacks: they print the ratio of the others to these. A graph has 100 nodes unless
-// told otherwise.
+// Host cost of launching: ./launches empty|threads [switch] or graph|replay [NODES|switch] prints the median ns per
+// launch of its own rounds; of replay, until the GPU is done. With switch, half of the rounds go without a subscriber's
+// callbacks (switched_cupti.cc) or without the recorder's wrappers (switched_hooks.cc): it prints the median ratio of
+// the others to these, and its 95 % interval. A graph has 100 nodes unless told otherwise.
 #include <dlfcn.h>
 #include <pthread.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <random>
@@ -55,10 +56,18 @@ cudaGraphExec_t graph_of(int nodes, cudaStream_t s) {
   return exec;
 }
 
-// Median of the ratios of rounds beside each other, with a subscriber's callbacks and without; a thread for each
+// Prints the median of values, and its 95 % interval from the ranks that a sample's median may have.
+void print_ratio(std::vector<double> all) {
+  std::sort(all.begin(), all.end());
+  const double middle = all.size() / 2.0, half = 0.98 * std::sqrt(all.size());
+  const size_t low = static_cast<size_t>(middle - half), high = static_cast<size_t>(middle + half);
+  printf("ratio %.4f %.4f %.4f\n", all[all.size() / 2], all[low], all[high]);
+}
+
+// The ratios of rounds beside each other, with a subscriber's callbacks or the wrappers and without; a thread for each
 // stream.
 template <typename F>
-double switched_ratio(const std::vector<cudaStream_t>& streams, F call) {
+std::vector<double> switched_ratios(const std::vector<cudaStream_t>& streams, int batch, F call) {
   auto callbacks = reinterpret_cast<void (*)(std::uint32_t)>(dlsym(RTLD_DEFAULT, "switch_callbacks"));
   std::vector<double> each(streams.size()), ratios;
   pthread_barrier_t turn;
@@ -69,7 +78,7 @@ double switched_ratio(const std::vector<cudaStream_t>& streams, F call) {
       for (int round = 0; round < 2 * kSwitchedPairs; round++) {
         pthread_barrier_wait(&turn);
         for (int warm = 1; warm >= 0; warm--) {  // the first one meets what switching has left in the caches
-          each[i] = batch_ns(warm ? kBatch / 10 : kBatch, [&] { call(streams[i]); });
+          each[i] = batch_ns(warm ? batch / 10 : batch, [&] { call(streams[i]); });
           cudaStreamSynchronize(streams[i]);
         }
         pthread_barrier_wait(&turn);
@@ -88,7 +97,7 @@ double switched_ratio(const std::vector<cudaStream_t>& streams, F call) {
     ratios.push_back(ns[1] / ns[0]);
   }
   for (auto& t : threads) t.join();
-  return median(ratios);
+  return ratios;
 }
 
 int main(int argc, char** argv) {
@@ -98,10 +107,17 @@ int main(int argc, char** argv) {
   for (auto& s : streams) cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), launch(s);
   cudaDeviceSynchronize();
   const bool of_graph = what == "graph" || what == "replay";
-  if (argc > 2 && !of_graph) {
-    if (what == "empty") streams.resize(1);
-    double ratio = switched_ratio(streams, launch);
-    printf("ratio %.4f\n", ratio);
+  if (argc > 2 && argv[2] == std::string("switch")) {
+    if (what != "threads") streams.resize(1);
+    if (of_graph) {
+      cudaGraphExec_t exec = graph_of(100, streams[0]);
+      print_ratio(switched_ratios(streams, 10, [exec, what](cudaStream_t s) {
+        cudaGraphLaunch(exec, s);
+        if (what == "replay") cudaStreamSynchronize(s);
+      }));
+    } else {
+      print_ratio(switched_ratios(streams, kBatch, launch));
+    }
     return cudaDeviceSynchronize() != cudaSuccess;
   }
   std::vector<double> all;

@@ -1,8 +1,8 @@
 """A step timed inside: training_step.py launch_bound|compute_bound|graphed|inference [profiler] [serve | switch] prints
 the median ms of its own steps, of training, of its replay as a CUDA graph, or of inference; under torch.profiler with the word profiler. With serve, it
 prepares once, prints that it is ready, and then a median of further steps for each line on its standard input. With
-switch (switched_cupti.cc), half of its steps go without a subscriber's callbacks: it prints the ratio of the others to
-these."""
+switch, half of its steps go without a subscriber's callbacks (switched_cupti.cc) or without the recorder's wrappers
+(switched_hooks.cc): it prints the median ratio of the others to these, and its 95 % interval."""
 
 import contextlib
 import ctypes
@@ -75,9 +75,16 @@ def times(step, steps):
     return found
 
 
+def interval(values):
+    """The 95 % interval of a median, from the ranks that a sample's median may have."""
+    ranked, half = sorted(values), 0.98 * len(values) ** 0.5
+    middle = len(ranked) / 2
+    return ranked[max(0, int(middle - half))], ranked[min(len(ranked) - 1, int(middle + half))]
+
+
 def switched_ratio(step, pairs):
-    """Median of the ratios of steps beside each other, with a subscriber's callbacks and without."""
-    switch = ctypes.CDLL("libcupti.so.13", os.RTLD_NOLOAD | os.RTLD_NOW).switch_callbacks
+    """The ratios of steps beside each other, with a subscriber's callbacks or the wrappers and without."""
+    switch = ctypes.CDLL(None).switch_callbacks  # of the library that is preloaded
     ratios = []
     for _ in range(pairs):
         ms = {}
@@ -85,14 +92,16 @@ def switched_ratio(step, pairs):
             switch(on)
             ms[on] = times(step, 2)[1]  # the first one meets what switching has left in the caches
         ratios.append(ms[1] / ms[0])
-    return statistics.median(ratios)
+    return ratios
 
 
 def main(name, *how):
     step, warm_up, steps = prepare(name)
     times(step, warm_up)
     if "switch" in how:
-        print(f"ratio {switched_ratio(step, SWITCHED_PAIRS[name]):.4f}")
+        ratios = switched_ratio(step, SWITCHED_PAIRS[name])
+        low, high = interval(ratios)
+        print(f"ratio {statistics.median(ratios):.4f} {low:.4f} {high:.4f}")
         return
     if "serve" in how:
         print("ready", flush=True)
