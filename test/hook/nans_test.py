@@ -164,6 +164,12 @@ def by_many_tensors():
         torch._foreach_div_(weights, [torch.ones(2), torch.zeros(2)])  # NAN
 
 
+def second_of_two_written():
+    mean, variance = torch.zeros(3), torch.zeros(3)
+    torch.ops.aten._native_batch_norm_legit(torch.ones(1, 3), None, None, mean, variance, True, 1.0, 1e-5)  # NAN
+    return variance.tolist()
+
+
 def refused():
     torch.multinomial(torch.zeros(3) / 0, 1)  # NAN
 
@@ -305,8 +311,9 @@ def overwritten():
 
 
 FOUND = (divides, root_in_backward, masked_root, norm_of_nothing, deviation_of_one, hidden_row, overflows, in_place,
-         into_another, in_thread, recomputed, in_custom_backward, by_many_tensors, refused, asserted, refused_by_a_distribution, saved, loaded_data,
-         under_vmap, under_grad, after_transforms, after_nested_tensors, in_a_view, kept_gradient)
+         into_another, in_thread, recomputed, in_custom_backward, by_many_tensors, second_of_two_written, refused, asserted,
+         refused_by_a_distribution, saved, loaded_data, under_vmap, under_grad, after_transforms, after_nested_tensors,
+         in_a_view, kept_gradient)
 SILENT = (replaced, replaced_by_zero, unused, skipped, guarded_number, hidden, marks, marked_means, filled, uninitialised,
           checked_and_repaired, overwritten)
 
@@ -439,6 +446,18 @@ class Later(unittest.TestCase):
                 x.mul_(1)
         verdict(long)
         self.assertEqual([len(free) for free in slots.free.values()], [2])  # one is on its way, one is being filled
+
+    def test_of_many_tensors_the_bad_one_is_found(self):
+        page = package.finite_checks.PAGE
+
+        def by_many(bad, used):
+            weights = [torch.ones(2) for _ in range(3 * page)] + [torch.ones(2, dtype=torch.float64)]
+            weights[bad].mul_(0)
+            torch._foreach_div_(weights, weights)  # NAN
+            weights[used].tolist()
+        for bad in (0, page + 1, 3 * page - 1, 3 * page):
+            self.assertEqual(line_of(verdict(lambda: by_many(bad, bad))), marked_line(by_many))
+            self.assertIsNone(verdict(lambda: by_many(bad, bad // 2 + 1)))
 
     def test_threads_at_once(self):
         interval = sys.getswitchinterval()

@@ -142,10 +142,17 @@ def after_call(call, result, returned):
         guard.__enter__()
     try:
         if facts.makes_one and type(result) in tensor_kinds():
-            check(call, result, False)
+            floats = check(call, result, False)
+            if floats is not None:
+                check_later(call, ((result, False, floats),))
         else:
+            later = []
             for tensor, is_written in outputs_of(call, result):
-                check(call, tensor, is_written)
+                floats = check(call, tensor, is_written)
+                if floats is not None:
+                    later.append((tensor, is_written, floats))
+            if later:
+                check_later(call, later)
     finally:
         if guard is not None:
             guard.__exit__()
@@ -193,21 +200,25 @@ def forget(call, result):
 
 
 def check(call, tensor, is_written):
+    """Returns the elements to be checked later, if any. Other tensors are checked here."""
     if watch.uninitialised.storages:
         watch.uninitialised.write(tensor, None)
     if is_on_device(tensor) and not watch.waits:
-        # An operator does not begin or end a capture.
-        floats = as_floats(tensor) if call.place is not None or not is_capturing() else None
-        return None if floats is None else check_later(call, tensor, is_written, floats)
+        return None if is_capturing() else as_floats(tensor)
     grade = grade_now(tensor)
     if grade == CLEAN:
         watch.writers.write(tensor, None)
-        return None
-    value = Value(call, grade)
+    else:
+        keep_not_finite(call, tensor, is_written, Value(call, grade))
+    return None
+
+
+def keep_not_finite(call, tensor, is_written, value):
     if not value.is_bad():
         value.settle_source()
         value.call = None
-        return watch.writers.write(tensor, value)
+        watch.writers.write(tensor, value)
+        return
     if any(each.check is not None for each in values_of(call)):
         # The tensor was copied from a GPU. Whether it was bad there is known only once the earlier checks have arrived.
         settle_all()
@@ -217,18 +228,21 @@ def check(call, tensor, is_written):
         use_all("parameter", [value], places_from(sys._getframe(3)))
 
 
-def check_later(call, tensor, is_written, floats):
-    if call.place is None:
-        call.place = places_here.place(call.stack)
-        call.inputs = [(check_choice(call, each, tensor) if call.facts.chooses else None, values)
-                       for each, values in call.inputs if values]
-        call.scalars = scalars_are_bad(call)
-        call.args, call.kwargs = (), {}
-    value = Value(call, None, slots.add(floats))  # behind the checks of choices, whose grades are then known too
-    value.address = watch.writers.write(tensor, value)
-    watch.pending.append(value)
-    if is_written and is_parameter(tensor):
-        use_all("parameter", [value], call.place[0])
+def check_later(call, outputs):
+    """Queues checks. `outputs`: (tensor, whether it was an argument, its elements to be checked)."""
+    call.place = places_here.place(call.stack)
+    call.inputs = [(check_choice(call, each, outputs[0][0]) if call.facts.chooses else None, values)
+                   for each, values in call.inputs if values]
+    call.scalars = scalars_are_bad(call)
+    call.args, call.kwargs = (), {}
+    # Behind the checks of choices, whose grades are then known too.
+    checks = [slots.add(floats) for _, _, floats in outputs]
+    for (tensor, is_written, _), check in zip(outputs, checks):
+        value = Value(call, None, check)
+        value.address = watch.writers.write(tensor, value)
+        watch.pending.append(value)
+        if is_written and is_parameter(tensor):
+            use_all("parameter", [value], call.place[0])
 
 
 def check_choice(call, each, result):
@@ -246,9 +260,10 @@ def settle():
     """Takes the grades that have arrived, in the order of issue."""
     done, forget = 0, watch.writers.forget
     for value in watch.pending:
-        grade = grade_at(value.check)
-        if grade is None:
+        page, slot = value.check
+        if not page.has_arrived():
             break
+        grade = page.grades[slot]
         done += 1
         value.grade, value.check = grade, None
         if grade == CLEAN:

@@ -1,8 +1,6 @@
 """Grades tensors: finite, infinite or NaN elements. Immediate on the host; through slots on a GPU, without waiting."""
 import sys
 
-from .tensors import is_capturing, is_on_device
-
 CLEAN, INFINITE, NOT_A_NUMBER = 0, 1, 2
 PAGE = 64  # checks per page; what waits for its grade makes the garbage collector run more often
 INFINITY = float("inf")
@@ -113,14 +111,20 @@ class Slots:
         self.pages = {}  # by device, stream and type: the page being filled
         self.free = {}  # likewise: buffers
 
-    def add(self, floats):
-        core, device, dtype = sys.modules["torch"]._C, floats.device, floats.dtype
+    def page_for(self, core, floats):
+        """(the page that the check of this tensor comes to, its key)."""
+        device, dtype = floats.device, floats.dtype
         index = device.index
         key = (index, core._cuda_getCurrentRawStream(index), dtype)
         page = self.pages.get(key)
         if page is None:
             free = self.free.setdefault(key, [])
             page = self.pages[key] = Page(free.pop() if free else Buffer(device, dtype), free)
+        return page, key
+
+    def add(self, floats):
+        core = sys.modules["torch"]._C
+        page, key = self.page_for(core, floats)
         slot = page.used
         # The greatest absolute value, or NaN if there is one. Takes one kernel, as input and slot have the same type.
         core._linalg.linalg_vector_norm(floats, INFINITY, out=page.buffer.views[slot])
@@ -159,7 +163,3 @@ def grade_at(check):
     """The grade; None if it is not known yet."""
     page, slot = check
     return page.grades[slot] if page.has_arrived() else None
-
-
-def can_check_later(tensor):
-    return is_on_device(tensor) and not is_capturing()

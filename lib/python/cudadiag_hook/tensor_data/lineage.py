@@ -21,17 +21,17 @@ class StorageReference:
 
 
 def bytes_of(tensor):
-    """[begin, end) in its storage, from its first element to the end of its last."""
+    """(begin, end, whether there are gaps) in its storage, from its first element to the end of its last."""
     size = tensor.element_size()
     begin = tensor.storage_offset() * size
     if tensor.is_contiguous():
-        return begin, begin + tensor.numel() * size
+        return begin, begin + tensor.numel() * size, False
     if not tensor.numel():
-        return begin, begin
+        return begin, begin, False
     elements = 1
     for n, s in zip(tensor.shape, tensor.stride()):
         elements += (n - 1) * s
-    return begin, begin + elements * size
+    return begin, begin + elements * size, elements != tensor.numel()
 
 
 def has_storage(tensor):
@@ -57,7 +57,7 @@ class Writers:
             (begin, end, value), = pieces
             if begin <= tensor.storage_offset() * tensor.element_size() < end:
                 return (value,) if tensor.numel() else ()
-        first, last = bytes_of(tensor)
+        first, last, _ = bytes_of(tensor)
         return [value for begin, end, value in pieces if begin < last and first < end]
 
     def knows(self, tensor):
@@ -77,8 +77,8 @@ class Writers:
             if len(self.storages) >= self.swept_at:
                 self.sweep()
             known = self.storages[address] = StorageReference(storage)
-        first, last = bytes_of(tensor)
-        if last - first != tensor.numel() * tensor.element_size():  # with gaps, whose values stay
+        first, last, has_gaps = bytes_of(tensor)
+        if has_gaps:  # whose values stay
             if value is not None:
                 known.pieces += ((first, last, value),)
             return address
