@@ -3,6 +3,7 @@ import sys
 
 CLEAN, INFINITE, NOT_A_NUMBER = 0, 1, 2
 PAGE = 64  # checks per page; what waits for its grade makes the garbage collector run more often
+FEW, SMALL = 4, 1 << 16  # tensors that do not share kernels; elements of one that does
 INFINITY = float("inf")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 known_floats = {}  # by dtype, if not complex: whether its name is one of FLOATS
@@ -132,6 +133,26 @@ class Slots:
         if page.used == PAGE:  # the grades are taken in the order of the checks, so no page may stay behind
             self.send_all_of(key[:2])
         return page, slot
+
+    def add_all(self, tensors):
+        """The checks of the results of one operator. Small tensors of one type share kernels."""
+        torch = sys.modules["torch"]
+        if len(tensors) < FEW or not hasattr(torch, "_foreach_copy_"):  # before 2.1
+            return [self.add(each) for each in tensors]
+        device, dtype = tensors[0].device, tensors[0].dtype
+        small = [each for each in tensors
+                 if each.dtype is dtype and each.numel() <= SMALL and each.device == device]
+        checks, done = {}, 0
+        while done < len(small):
+            page, key = self.page_for(torch._C, small[0])
+            some, first = small[done:done + PAGE - page.used], page.used
+            torch._foreach_copy_(page.buffer.views[first:first + len(some)], torch._foreach_norm(some, INFINITY))
+            page.used += len(some)
+            checks.update((id(each), (page, first + number)) for number, each in enumerate(some))
+            done += len(some)
+            if page.used == PAGE:
+                self.send_all_of(key[:2])
+        return [checks.get(id(each)) or self.add(each) for each in tensors]
 
     def send_all_of(self, stream):
         for key, page in list(self.pages.items()):
