@@ -31,7 +31,7 @@ int dispatch(std::vector<std::string> words) {
   CLI::App app("Names the CUDA operation that failed first, and the source line that issued it.", "cudadiag");
   set_help_format(app);
   app.set_help_flag("-h,--help", "print this help");
-  app.set_version_flag("--version", version_text(), "print the version");
+  app.set_version_flag("-V,--version", version_text(), "print the version");
   app.require_subcommand(1);
   app.footer("See also: man cudadiag");
   int status = 0;

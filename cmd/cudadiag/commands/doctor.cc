@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,9 +42,15 @@ class Checklist {
   void bad(const char* what, const std::string& found, const std::string& fix) {
     line("PROBLEM ", what, found);
     std::printf("        %-*s %s\n", kColumns, "", ("fix: " + fix).c_str());
-    healthy_ = false;
+    ++problems_;
   }
-  bool healthy() const { return healthy_; }
+  bool healthy() const { return problems_ == 0; }
+  void close(bool gpu_was_tried) const {
+    std::string verdict = fmt::format("{} problem{} found", problems_, problems_ == 1 ? " was" : "s were");
+    if (healthy())
+      verdict = gpu_was_tried ? "cudadiag works here" : "cudadiag should work here; to try it: cudadiag doctor --gpu";
+    std::printf("\n%s\n", verdict.c_str());
+  }
 
  private:
   void line(const char* verdict, const char* what, const std::string& found) {
@@ -51,7 +58,7 @@ class Checklist {
     std::fflush(stdout);
   }
   static constexpr int kColumns = 17;  // "compute-sanitizer"
-  bool healthy_ = true;
+  int problems_ = 0;
 };
 
 // Returns whether the recorder works.
@@ -234,6 +241,7 @@ int carry_out(bool gpu) {
       if (proof.outcome == Proof::Outcome::problem) checks.bad(proof.what.c_str(), proof.found, proof.fix);
     }
   }
+  checks.close(gpu);
   return checks.healthy() ? 0 : 1;
 }
 

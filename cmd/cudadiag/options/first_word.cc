@@ -11,7 +11,7 @@ std::string wrong_first_word(const CLI::App& app, const std::vector<std::string>
   if (words.empty()) return "no command was given; see cudadiag --help";
   const std::string& word = words.front();
   if (!app.get_subcommands([&](const CLI::App* command) { return command->get_name() == word; }).empty()) return "";
-  if (word == "-h" || word == "--help" || word == "--version") return "";
+  if (word == "-h" || word == "--help" || word == "-V" || word == "--version") return "";
   if (word.starts_with('-')) return "no such option before a command: " + word + "; see cudadiag --help";
   std::vector<std::string> commands;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {

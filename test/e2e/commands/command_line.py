@@ -518,6 +518,7 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
     tool.touch(0o755)
     machine.environment["PATH"] = f"{tool.parent}:{machine.environment['PATH']}"
     lines = expect_success(machine.cudadiag("doctor")).stdout.splitlines()
+    expect(lines[-1], "cudadiag should work here; to try it: cudadiag doctor --gpu", "verdict")
     taken = [line for line in lines if line.startswith("OK      CUPTI ")]
     expect(len(taken), 1, f"lines of CUPTI in {lines}")
     expect_in(f" {machine.build}/sim/libcupti.so.13 (version 130001) is used: LD_LIBRARY_PATH leads to it", taken[0],
@@ -538,6 +539,7 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
     machine.plan("cupti=too-new")
     shown = machine.cudadiag("doctor")
     expect(shown.returncode, 1, "status where CUPTI refuses")
+    expect(shown.stdout.splitlines()[-1], "1 problem was found", "verdict")
     expect_in("PROBLEM CUPTI             CUPTI refused to start", shown.stdout, "problem")
     fixes = {}
     for plan in ("cupti=too-new", "cupti=held"):
