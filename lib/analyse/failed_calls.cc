@@ -138,6 +138,10 @@ std::string story_of(const FailedCall& call, const FailedCall& noticed) {
   if (call.code == kCaptureInvalidated) {
     return "an unknown call had broken the capture before this one: it was not watched, or returned no error";
   }
+  if (const wire::error::Pool* pool = wire::error::pool_of(call.call)) {
+    return fmt::format("{}'s memory pool refused the request{}", pool->owner,
+                       pool->may_raise_later ? ", maybe for an earlier line" : "");
+  }
   if (&call == &noticed) return "the call itself returned it";
   const std::string whose = call.tid == noticed.capture.tid ? "the" : "another thread's";
   return fmt::format("{} itself returned it and broke {} capture, so that {} returned {}", visible_call(call), whose,
@@ -167,6 +171,8 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
   }
   // The sender of the kill may have acted because of this error, or for other reasons.
   failure.grade = end.killed() ? Grade::suspected : doubt.at_best;
+  const wire::error::Pool* pool = wire::error::pool_of(error.call);
+  if (pool != nullptr && pool->may_raise_later) failure.grade = std::max(failure.grade, Grade::inferred);
   if (error.code == kCaptureInvalidated) failure.grade = std::max(failure.grade, Grade::inferred);
   if (says_nothing(error.code)) {
     failure.grade = Grade::suspected;

@@ -95,7 +95,9 @@ class FindingBuilder {
     // If the call itself failed, the driver's explanation may say more than the error code.
     const bool own_words = !analyse::is_asynchronous(failure_.kind) && failure_.reported != nullptr;
     if (own_words && !failure_.reported->explanation.empty()) {
-      finding_.text = "The driver says: " + failure_.reported->explanation;
+      const wire::error::Pool* pool = wire::error::pool_of(failure_.reported->call);
+      finding_.text =
+          fmt::format("{} says: {}", pool == nullptr ? "The driver" : pool->owner, failure_.reported->explanation);
     }
     finding_.grade = failure_.grade;
     finding_.because = failure_.because;

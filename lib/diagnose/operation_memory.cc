@@ -19,7 +19,10 @@ constexpr std::size_t kMostRelated = 4;
 // Libraries with memory pools, each identified by a part of its module's path.
 std::string owner_of(const symbolize::SourceStack& stack) {
   constexpr std::pair<std::string_view, std::string_view> kAllocators[] = {
-      {"libc10_cuda", "PyTorch's caching allocator"}, {"/cupy/cuda/memory", "CuPy's memory pool"}};
+      {"libc10_cuda", "PyTorch's caching allocator"},
+      {"/cupy/cuda/memory", "CuPy's memory pool"},
+      {"/xla_cuda_plugin", "JAX's memory pool"},
+      {"/xla_extension", "JAX's memory pool"}};
   for (const symbolize::NativeFrame& frame : stack.native) {
     for (const auto& [module, owner] : kAllocators) {
       if (frame.module.find(module) != std::string::npos) return std::string(owner);

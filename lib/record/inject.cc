@@ -20,6 +20,7 @@
 #include "record/process/exit_handlers.h"
 #include "record/process/forks.h"
 #include "record/python/caching_allocator.h"
+#include "record/python/uncaught_refusal.h"
 #include "record/recorder.h"
 #include "record/this_thread.h"
 #include "record/uncancelled.h"
@@ -290,6 +291,15 @@ void on_allocator_refusal(std::uint64_t bytes) {
   recorder->allocator_refused(self.state, bytes, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
 }
 
+void on_uncaught_refusal(const uncaught_refusal::Refusal& refusal) {
+  Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
+  ThisThread& self = t_this;
+  if (recorder == nullptr || self.inside) return;
+  if (!self.asked) introduce(*recorder, self);
+  const Inside inside(self);
+  recorder->refusal_uncaught(self.state, refusal);
+}
+
 void start_recorder() {
   const Uncancelled uncancelled;
   if (g_started.exchange(true)) return;
@@ -307,6 +317,7 @@ void start_recorder() {
   recorder->ask_python();
   run_at_exit(at_exit);
   caching_allocator::listen(on_allocator_refusal);
+  if (recorder->reads_python_stacks()) uncaught_refusal::listen(on_uncaught_refusal);
   if (recorder->awaits_core_dump()) redirect_abort(on_driver_abort);
 }
 

@@ -7,6 +7,7 @@
 #include "record/process/core_dump.h"
 #include "record/process/process_description.h"
 #include "record/python/caching_allocator.h"
+#include "record/python/uncaught_refusal.h"
 #include "record/this_thread.h"
 
 namespace cudadiag::record {
@@ -293,6 +294,7 @@ void Recorder::leave_other(ThreadState& thread, std::uint32_t id, const CallRule
       if (ok && rule.role == Role::load_code) {
         operations_.autograd().look_again();
         caching_allocator::look();
+        uncaught_refusal::look();
       }
       if (ok && options_.record.races) races_.returned(thread, id, data);
       break;

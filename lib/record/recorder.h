@@ -112,6 +112,10 @@ class Recorder {
   void allocator_refused(ThreadState* thread, std::uint64_t bytes, std::uintptr_t frame) {
     failed_calls_.allocator_refused(thread, bytes, frame);
   }
+  // The program ends because the pool of CuPy or JAX refused a request (uncaught_refusal.h).
+  void refusal_uncaught(ThreadState* thread, const uncaught_refusal::Refusal& refusal) {
+    failed_calls_.refusal_uncaught(thread, refusal);
+  }
 
   // Starts a recorder in the child (forks.h) that records only calls of `refused_in_child` and `leave_runtime_call`.
   bool start_in_child(const forks::Origin& origin);
@@ -123,6 +127,7 @@ class Recorder {
     if (!operations_.frozen()) operations_.streams().thread_ended(thread.tid);
     threads_.release(thread);
   }
+  bool reads_python_stacks() const { return options_.record.python_stacks; }
   bool awaits_core_dump() const { return options_.record.once; }
 
  private:

@@ -164,7 +164,9 @@ bool is_python_library(std::string_view path) {
                                                   ".egg/",
                                                   "/.cache/torch/hub/",
                                                   "/.cache/huggingface/modules/"};
-  return contains_any(path, kPackageFolders) || is_below_standard_library(path);
+  // CuPy's tracebacks name the sources that Cython compiled, relative to the folder in which CuPy was built.
+  const bool is_of_cupy = path.find("/cupy/") != path.npos && path.ends_with(".pyx");
+  return is_of_cupy || contains_any(path, kPackageFolders) || is_below_standard_library(path);
 }
 
 bool is_cuda_module(std::string_view path) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "wire/bytes.h"
 
@@ -37,8 +38,25 @@ constexpr bool is_sticky(std::uint32_t code) {
 // An error of a stream under capture, or of a call that the capture of another stream forbids.
 constexpr bool is_of_capture(std::uint32_t code) { return code >= 900 && code <= 908; }
 
-// The call name recorded if PyTorch's allocator refused memory and no CUDA call failed.
+// The call names recorded if a memory pool of a Python library refused a request and no CUDA call failed.
 inline constexpr const char* kCachingAllocator = "CUDACachingAllocator::malloc";
+inline constexpr const char* kCuPyPool = "cupy.cuda.MemoryPool.malloc";
+inline constexpr const char* kJaxPool = "BFCAllocator::AllocateRaw";
+
+struct Pool {
+  std::string_view call, owner;
+  bool may_raise_later;  // than at the line that needed the memory
+};
+inline constexpr Pool kPools[] = {
+    {kCachingAllocator, "PyTorch", false}, {kCuPyPool, "CuPy", false}, {kJaxPool, "JAX", true}};
+
+// Returns null for a call of CUDA.
+constexpr const Pool* pool_of(std::string_view call) {
+  for (const Pool& pool : kPools) {
+    if (pool.call == call) return &pool;
+  }
+  return nullptr;
+}
 
 enum class Domain : std::uint8_t { none = 0, driver = 1, runtime = 2 };
 

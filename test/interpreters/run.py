@@ -16,10 +16,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 sys.dont_write_bytecode = True
 
-from harness import Machine, expect, expect_in
+from harness import Machine, expect, expect_in, true_line
 
 PROGRAM = HERE / "every_shape.py"
 STATEMENTS = HERE.parent / "e2e/programs/statements.py"
+POOLS = HERE.parent / "e2e/programs/pools.py"
 SKIPPED = 77
 KNOWN = range(9, 15)
 MOST_FRAMES = 128  # that the recorder keeps
@@ -92,6 +93,19 @@ def check_second_interpreter(machine, interpreter, minor):
         expect_in("those of several interpreters", str(report["notes"]), "notes")
 
 
+def check_refused_memory(machine, interpreter):
+    """The line in the traceback of an exception that ended the interpreter."""
+    told = machine.folder / "report.json"
+    machine.plan("")
+    for library in ("cupy", "jax"):
+        for how in ("fails", "chained"):
+            result = machine.run(interpreter, POOLS, library, how, options=["-q", "--json", told])
+            expect(result.returncode, 1, f"status of {library} {how}, where it says {result.stderr}")
+            finding = json.loads(told.read_text())["findings"][0]
+            expect((finding["kind"], finding["location"]["line"]),
+                   ("out_of_memory", true_line("pools.py", f"{library.upper()} LINE")[1]), f"{library} {how}")
+
+
 def check_other_layout(machine, interpreter, minor):
     """The interpreter says that it is another release: there are no Python stacks, and nothing else changes."""
     unknown = ["3.8.0 (main)", "3.15.0 (main)", f"3.{minor}.0 experimental free-threading build (main)"]
@@ -126,6 +140,7 @@ def main(build, minor):
             for shape in json.loads(machine.plain(interpreter, PROGRAM).stdout):
                 check_shape(machine, interpreter, shape, marked)
             check_statements(machine, interpreter)
+            check_refused_memory(machine, interpreter)
             check_second_interpreter(machine, interpreter, int(minor))
             check_other_layout(machine, interpreter, int(minor))
         finally:

@@ -21,6 +21,11 @@ bool enough_was_free(const Symptoms& symptoms, Facts& facts) {
   return symptoms.bytes > 0 && symptoms.free && *symptoms.free >= symptoms.bytes;
 }
 
+bool too_little_was_free(const Symptoms& symptoms, Facts& facts) {
+  add_sizes(symptoms, facts);
+  return symptoms.free && *symptoms.free < symptoms.bytes;
+}
+
 bool absurd(const Symptoms& symptoms, Facts& facts) {
   add_sizes(symptoms, facts);
   return symptoms.bytes >= kAbsurd;
@@ -85,6 +90,38 @@ const std::vector<Rule>& allocation_rules() {
                "if much is reserved but little allocated, set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
                "if you catch the exception, leave the except block before retrying: the exception keeps tensors alive"},
        .link = "https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management"},
+      {.id = "allocator-limit",
+       .codes = {2},
+       .calls = {"cupy.cuda.MemoryPool"},
+       .when = sized,
+       .texts =
+           {"CuPy's memory pool refused {size}, though no CUDA call failed and the GPU had {free} free: with what "
+            "the pool holds, that is more than its limit",
+            "CuPy's memory pool refused {size}, though no CUDA call failed: with what the pool holds, that is more "
+            "than its limit"},
+       .fix = {"raise the limit (set_limit, CUPY_GPU_MEMORY_LIMIT), or hold fewer arrays at once",
+               "let the pool free the blocks that no array uses: cupy.get_default_memory_pool().free_all_blocks()"},
+       .link = "https://docs.cupy.dev/en/stable/user_guide/memory.html"},
+      {.id = "out-of-memory",
+       .codes = {2},
+       .calls = {"BFCAllocator"},
+       .when = too_little_was_free,
+       .texts = {"JAX's memory pool refused {size}, and the GPU had only {free} free: no CUDA call failed"},
+       .fix = {"request less at once: smaller batches, donated arguments (donate_argnums), jax.checkpoint"},
+       .link = "https://docs.jax.dev/en/latest/gpu_memory_allocation.html"},
+      {.id = "allocator-limit",
+       .sure = Sure::often,
+       .codes = {2},
+       .calls = {"BFCAllocator"},
+       .when = sized,
+       .texts = {"JAX's memory pool refused {size}, though no CUDA call failed and the GPU had {free} free: often the "
+                 "part of the GPU that JAX reserves at its start is too small, or its free memory is in pieces",
+                 "JAX's memory pool refused {size}, though no CUDA call failed: often the part of the GPU that JAX "
+                 "reserves at its start is too small, or its free memory is in pieces"},
+       .fix = {"let JAX reserve more (XLA_PYTHON_CLIENT_MEM_FRACTION=.95), or let its pool grow "
+               "(XLA_PYTHON_CLIENT_PREALLOCATE=false)",
+               "request less at once: smaller batches, donated arguments (donate_argnums), jax.checkpoint"},
+       .link = "https://docs.jax.dev/en/latest/gpu_memory_allocation.html"},
       {.id = "memory-refused-though-free",
        .sure = Sure::often,
        .codes = {2},

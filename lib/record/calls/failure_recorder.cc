@@ -102,16 +102,30 @@ void FailureRecorder::allocator_refused(ThreadState* thread, std::uint64_t bytes
   if (operations_->frozen() || thread == nullptr) return;
   // The allocator's driver call has failed already, and that call is recorded.
   if (operations_->failures().lacks_memory(*thread)) return;
+  add_refused(*thread,
+              {wire::error::kCachingAllocator, bytes, operations_->sites().site_of(*thread, 0, Kind::none, frame)});
+}
+
+void FailureRecorder::refusal_uncaught(ThreadState* thread, const uncaught_refusal::Refusal& refusal) {
+  if (operations_->frozen() || thread == nullptr) return;
+  // JAX calls the driver on other threads, too.
+  if (operations_->failures().lack_memory()) return;
+  add_refused(*thread, {refusal.request.pool, refusal.request.bytes,
+                        operations_->sites().site_of_traceback(*thread, refusal.frames), refusal.message});
+}
+
+void FailureRecorder::add_refused(ThreadState& thread, const Refused& refused) {
   FailedCall failed{};
   failed.domain = Domain::runtime;
-  failed.name = wire::error::kCachingAllocator;
+  failed.name = refused.pool;
   failed.code = CUDA_ERROR_OUT_OF_MEMORY;
   failed.stream = operation::kNoStream;
   failed.context = Streams::kNone;
-  failed.site = operations_->sites().site_of(*thread, 0, Kind::none, frame);
-  failed.bytes = bytes;
+  failed.site = refused.site;
+  failed.bytes = refused.bytes;
+  failed.explanation = refused.explanation;
   ask_what_is_left(failed);
-  operations_->failures().add(thread, failed);
+  operations_->failures().add(&thread, failed);
 }
 
 void FailureRecorder::device_failed(ThreadState* waiting) {

@@ -4,6 +4,7 @@
 #include <cupti.h>
 
 #include <cstdint>
+#include <string_view>
 
 #include "record/calls/failures.h"
 #include "record/calls/watched_calls.h"
@@ -13,6 +14,7 @@
 #include "record/operations/threads.h"
 #include "record/output/interner.h"
 #include "record/process/launch_blocking.h"
+#include "record/python/uncaught_refusal.h"
 #include "wire/error.h"
 
 namespace cudadiag::record {
@@ -38,6 +40,8 @@ class FailureRecorder {
                              std::uintptr_t frame);
   // PyTorch's allocator refused `bytes` bytes. It raises an error that no CUDA call has returned.
   void allocator_refused(ThreadState* thread, std::uint64_t bytes, std::uintptr_t frame);
+  // The program ends because a memory pool refused a request.
+  void refusal_uncaught(ThreadState* thread, const uncaught_refusal::Refusal& refusal);
   // The driver has written a core dump and is about to end the process, so the call that waits now never returns.
   // `waiting` is the thread that waits.
   void device_failed(ThreadState* waiting);
@@ -50,6 +54,13 @@ class FailureRecorder {
   };
   void add(ThreadState* thread, Return returned, const CUpti_CallbackData& data, std::uintptr_t frame);
   void ask_what_is_left(FailedCall& failed) const;
+  struct Refused {
+    const char* pool;  // wire/error.h
+    std::uint64_t bytes;
+    std::uint32_t site;
+    std::string_view explanation{};
+  };
+  void add_refused(ThreadState& thread, const Refused& refused);
 
   Interner* interner_ = nullptr;
   const DriverApi* driver_ = nullptr;

@@ -193,6 +193,17 @@ bool Failures::lacks_memory(const ThreadState& thread) {
   return latest != nullptr && wire::load(latest, error::kCode) == CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+bool Failures::lack_memory() {
+  const LockGuard lock(mutex_);
+  const auto kept = static_cast<std::uint32_t>(std::min<std::uint64_t>(count_.load(), area::kErrors));
+  for (std::uint32_t index = 0; index < kept; ++index) {
+    const std::byte* known = record(index);
+    const bool worked = (wire::load(known, error::kFlags) & error::kThenWorked) != 0;
+    if (wire::load(known, error::kCode) == CUDA_ERROR_OUT_OF_MEMORY && !worked) return true;
+  }
+  return false;
+}
+
 void Failures::worked(ThreadState& thread) {
   const LockGuard lock(mutex_);
   for (; thread.recent_worked < thread.recent_errors; ++thread.recent_worked) {

@@ -55,6 +55,8 @@ class Failures {
   std::uint64_t looked_at(ThreadState& thread, std::uint32_t code);
   // Whether the thread's last failed call ran out of memory, and the thread has issued nothing since.
   bool lacks_memory(const ThreadState& thread);
+  // Whether the same holds for any thread.
+  bool lack_memory();
   // Called when the thread has issued an operation successfully.
   void worked(ThreadState& thread);
 

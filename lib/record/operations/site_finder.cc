@@ -63,6 +63,13 @@ SiteFinder::Place SiteFinder::place(ThreadState& thread, std::uint32_t id, Kind 
   return {python, native, key, recognition};
 }
 
+std::uint32_t SiteFinder::site_of_traceback(const ThreadState& thread, std::span<const TracedFrame> frames) {
+  const std::uint32_t python = has_python_.load(std::memory_order_acquire) ? python_.of_traceback(frames) : 0;
+  if (python == 0) return 0;
+  const std::uint64_t key = wire::mix_all(std::uint64_t{python}, std::uint64_t{thread.index}) | 1;
+  return site_at(thread, {python, 0, key, {}}, Kind::none, 0);
+}
+
 std::uint32_t SiteFinder::site_of_launch(ThreadState& thread, std::uint32_t id, CUfunction kernel, const char* symbol,
                                          std::uintptr_t frame) {
   const std::uint32_t function = kernels_->id_of(kernel, symbol, unloads_.load(std::memory_order_relaxed));

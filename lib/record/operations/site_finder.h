@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "record/operations/kernel_ids.h"
 #include "record/operations/threads.h"
@@ -60,6 +61,8 @@ class SiteFinder {
   std::uint32_t site_of(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uintptr_t frame) {
     return site_at(thread, place(thread, id, kind, 0, frame), kind, 0);
   }
+  // The site of an exception with this traceback, innermost frame first. Needs the GIL.
+  std::uint32_t site_of_traceback(const ThreadState& thread, std::span<const TracedFrame> frames);
   std::uint32_t site_of_launch(ThreadState& thread, std::uint32_t id, CUfunction kernel, const char* symbol,
                                std::uintptr_t frame);
   std::uint32_t site_at(const ThreadState& thread, const Place& place, wire::operation::Kind kind,

@@ -24,7 +24,11 @@ bool PythonApi::load() {
          resolve(is_true, "PyObject_IsTrue") && resolve(new_bool, "PyBool_FromLong") && resolve(drop, "Py_DecRef") &&
          resolve(fetch_error, "PyErr_Fetch") && resolve(clear_error, "PyErr_Clear") &&
          resolve(restore_error, "PyErr_Restore") && resolve(error_matches, "PyErr_ExceptionMatches") &&
-         resolve(exception, "PyExc_Exception");
+         resolve(exception, "PyExc_Exception") && resolve(main_interpreter, "PyInterpreterState_Main") &&
+         resolve(interpreter, "PyInterpreterState_Get") && resolve(modules, "PyImport_GetModuleDict") &&
+         resolve(system_object, "PySys_GetObject") && resolve(item, "PyDict_GetItemString") &&
+         resolve(call, "PyObject_CallFunctionObjArgs") && resolve(as_long, "PyLong_AsLong") &&
+         resolve(error_occurred, "PyErr_Occurred") && resolve(none, "_Py_NoneStruct");
 }
 
 }  // namespace cudadiag::record

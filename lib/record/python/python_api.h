@@ -1,5 +1,5 @@
-// The few functions of CPython's C API that the hook needs, found in the process. They all belong to the stable ABI, so
-// no Python header is needed.
+// The few functions of CPython's C API that the hook needs, found in the process. All but
+// PyInterpreterState_Main belong to the stable ABI, so no Python header is needed.
 #pragma once
 
 #include <sys/types.h>
@@ -23,25 +23,34 @@ struct PythonApi {
 
   int (*is_initialized)() = nullptr;
   int (*add_pending_call)(int (*)(void*), void*) = nullptr;  // needs no GIL
+  const void* (*main_interpreter)() = nullptr;               // needs no GIL
   // All of the following need the GIL.
-  PyObject* (*add_module)(const char*) = nullptr;  // PyImport_AddModule: a borrowed reference
+  const void* (*interpreter)() = nullptr;             // that the thread runs
+  PyObject* (*add_module)(const char*) = nullptr;     // PyImport_AddModule: a borrowed reference
+  PyObject* (*modules)() = nullptr;                   // sys.modules: a borrowed reference
+  PyObject* (*system_object)(const char*) = nullptr;  // of `sys`: a borrowed reference, or null without an exception
   PyObject* (*compile)(const char* source, const char* file, int start) = nullptr;
   PyObject* (*run)(PyObject* code, PyObject* globals, PyObject* locals) = nullptr;
   PyObject* (*attribute)(PyObject*, const char*) = nullptr;
   PyObject* (*new_dictionary)() = nullptr;
   int (*set_item)(PyObject* dictionary, const char*, PyObject*) = nullptr;
+  PyObject* (*item)(PyObject* dictionary, const char*) = nullptr;  // a borrowed reference, or null without an exception
+  PyObject* (*call)(PyObject* function, ...) = nullptr;            // arguments, then a null pointer
   PyObject* (*new_function)(PythonFunction*, PyObject*, PyObject*) = nullptr;
   PyObject* (*new_string)(const char*) = nullptr;
   const char* (*utf8)(PyObject*, ssize_t*) = nullptr;
   PyObject* (*text_of)(PyObject*) = nullptr;
   int (*is_true)(PyObject*) = nullptr;
+  long (*as_long)(PyObject*) = nullptr;
   PyObject* (*new_bool)(long) = nullptr;
   void (*drop)(PyObject*) = nullptr;
   void (*fetch_error)(PyObject**, PyObject**, PyObject**) = nullptr;
   void (*restore_error)(PyObject*, PyObject*, PyObject*) = nullptr;  // takes over the references
+  PyObject* (*error_occurred)() = nullptr;                           // a borrowed reference
   int (*error_matches)(PyObject* type) = nullptr;
   void (*clear_error)() = nullptr;
   PyObject** exception = nullptr;  // PyExc_Exception
+  PyObject* none = nullptr;        // None
 };
 
 }  // namespace cudadiag::record

@@ -110,6 +110,12 @@ struct PythonStacks::Walk {
   std::size_t frames = 0;
   std::uint64_t hash = 0;
   bool truncated = false;
+
+  [[gnu::always_inline]] void add(const std::byte* code, std::uintptr_t instruction, const PythonLayout& layout) {
+    ++frames;
+    hash = hash * wire::kSumFactor +
+           wire::sum_of(reinterpret_cast<std::uint64_t>(code), instruction, identity(code, layout));
+  }
 };
 
 struct PythonStacks::Frames {
@@ -200,9 +206,31 @@ std::uint32_t PythonStacks::current() {
     frames.codes[found.frames] = code;
     frames.instructions[found.frames] = instruction;
   };
-  if (frame == nullptr || !walk(frame, found, keep) || found.frames == 0) return 0;
-  if (const std::uint32_t id = interner_->find_python_stack(found.hash)) return id;
-  return intern(found, frames);
+  if (frame == nullptr || !walk(frame, found, keep)) return 0;
+  return find_or_intern(found, frames);
+}
+
+std::uint32_t PythonStacks::find_or_intern(const Walk& walk, const Frames& found) {
+  if (walk.frames == 0) return 0;
+  if (const std::uint32_t id = interner_->find_python_stack(walk.hash)) return id;
+  return intern(walk, found);
+}
+
+std::uint32_t PythonStacks::of_traceback(std::span<const TracedFrame> traced) {
+  if (trust_.load(std::memory_order_acquire) != Trust::proven) return 0;
+  Walk found;
+  Frames frames;
+  for (const TracedFrame& frame : traced.first(traced.size() < kFrames ? traced.size() : kFrames)) {
+    const auto* code = static_cast<const std::byte*>(frame.code);
+    const std::uintptr_t start =
+        layout_->instruction_is_index ? 0 : reinterpret_cast<std::uintptr_t>(code) + layout_->code_bytecode;
+    const std::uintptr_t instruction = start + static_cast<std::uintptr_t>(std::intptr_t{frame.offset});
+    frames.codes[found.frames] = code;
+    frames.instructions[found.frames] = instruction;
+    found.add(code, instruction, *layout_);
+  }
+  found.hash = mix(kHashSeed, found.hash);
+  return find_or_intern(found, frames);
 }
 
 bool PythonStacks::are_several() const {
@@ -260,9 +288,7 @@ bool PythonStacks::walk_by(const std::byte* frame, Walk& walk, Visit visit) cons
             ? static_cast<std::uintptr_t>(read_field<int>(frame, layout.frame_instruction) * layout.index_scale)
             : read_field<std::uintptr_t>(frame, layout.frame_instruction);
     visit(code, instruction);
-    ++walk.frames;
-    walk.hash = walk.hash * wire::kSumFactor +
-                wire::sum_of(reinterpret_cast<std::uint64_t>(code), instruction, identity(code, layout));
+    walk.add(code, instruction, layout);
   }
   walk.hash = mix(kHashSeed, walk.hash);
   return true;

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "record/output/interner.h"
 #include "record/python/python_hook.h"
@@ -18,6 +19,12 @@
 namespace cudadiag::record {
 
 using wire::python::PythonLayout;
+
+// A frame of a traceback. `offset`: of its instruction, in bytes from the beginning of the bytecode.
+struct TracedFrame {
+  const void* code;
+  std::int32_t offset;
+};
 
 class PythonStacks {
  public:
@@ -31,6 +38,9 @@ class PythonStacks {
 
   // Returns 0 if this thread has no Python frame.
   std::uint32_t current();
+  // The stack with these frames, innermost first; at most kFrames count. Needs the GIL. Returns 0 unless current() has
+  // proved the layout.
+  std::uint32_t of_traceback(std::span<const TracedFrame> traced);
   // The calling thread's PyThreadState, once current() has found a stack.
   std::uint64_t thread_state() const { return reinterpret_cast<std::uint64_t>(this_thread_state_()); }
   // A hash that distinguishes this stack from others of the process, without looking up interned stacks. Returns false
@@ -57,6 +67,7 @@ class PythonStacks {
   bool walk(const std::byte* frame, Walk& found, Visit visit) const;
   template <std::size_t kLayout, typename Visit>
   bool walk_by(const std::byte* frame, Walk& found, Visit visit) const;
+  std::uint32_t find_or_intern(const Walk& walk, const Frames& found);
   std::uint32_t intern(const Walk& walk, const Frames& found);
   std::uint32_t intern_code(const std::byte* code);
   // Whether there are several interpreters. A thread then leads to the main one's frames, whichever it runs.

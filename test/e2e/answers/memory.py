@@ -167,6 +167,60 @@ def refusal_of_pytorchs_allocator_that_was_caught_is_none(machine):
               "what is said")
 
 
+def _refused(machine, library, how):
+    folder = machine.folder / f"{library}-{how}"
+    result = machine.run(*program("pools.py"), library, how, options=["--rerun=never", "-o", folder])
+    expect(result.stdout, "", "what the program prints")
+    return result, machine.report(folder)["findings"]
+
+
+def _expect_refusal(machine, library, how, asked, cause="allocator-limit"):
+    result, (finding,) = _refused(machine, library, how)
+    expect((result.returncode, "Traceback (most recent call last):" in result.stderr), (1, True), f"the end, {how}")
+    expect((finding["kind"], finding["location"]["file"], finding["location"]["line"], finding["error"]["code"]),
+           ("out_of_memory", *true_line("pools.py", f"{library.upper()} LINE"), 2), f"finding, {how}")
+    expect((finding["memory_use"]["asked"], finding["cause"]["id"]), (asked, cause), f"cause, {how}")
+    return result, finding
+
+
+def refusal_of_cupys_pool_that_ends_the_program_is_out_of_memory(machine):
+    for how in ("fails", "chained", "within", "late"):
+        result, finding = _expect_refusal(machine, "cupy", how, 24 << 20)
+    (holder,) = finding["memory_use"]["holders"]
+    expect((holder["bytes"], holder["location"]["line"]), (48 << 20, true_line("pools.py", "HOLDER")[1]), "holder")
+    expect((finding["evidence"]["grade"], finding["cause"]["certain"]), ("proven", True), "what is known")
+    expect_in("CuPy's memory pool refused 24.0 MiB, though no CUDA call failed", " ".join(result.stderr.split()), "report")
+    expect_in("/cupy/cuda/memory.pyx", finding["stack"]["python"][0]["file"], "innermost frame")
+    expect_in("CuPy says: Out of memory allocating 25,165,824 bytes (allocated so far: 50,331,648 bytes, limit set to: "
+              "67,108,864 bytes).", finding["error"]["text"], "CuPy's message")
+
+
+def refusal_of_jaxs_pool_that_ends_the_program_is_out_of_memory(machine):
+    for how in ("fails", "chained", "within", "late"):
+        result, finding = _expect_refusal(machine, "jax", how, 4 << 30)
+    expect((finding["evidence"]["grade"], finding["cause"]["certain"]), ("inferred", False), "what is known")
+    expect(finding["memory_use"]["held"], 48 << 20, "bytes of the pool")
+    expect_in("XLA_PYTHON_CLIENT_MEM_FRACTION", result.stderr, "fix")
+    expect_in("[executable_name='jit__reduce_sum']", finding["error"]["text"], "JAX's message")
+    expect("BufferAssignment" in finding["error"]["text"], False, "only its first line")
+    _expect_refusal(machine, "jax", "huge", 32 << 30, "out-of-memory")  # the GPU has 8 GiB
+
+
+def refusal_that_did_not_end_the_program_is_no_finding(machine):
+    for library in ("cupy", "jax"):
+        for how in ("caught", "exits", "later", "hidden"):
+            result, findings = _refused(machine, library, how)
+            expect((findings, result.returncode), ([], int(how != "caught")), f"findings, {library} {how}")
+    _, findings = _refused(machine, "jax", "other")
+    expect(findings, [], "findings for another error of JAX")
+
+
+def memory_that_the_gpu_refused_is_reported_once(machine):
+    for library in ("cupy", "jax"):
+        _, (finding,) = _refused(machine, library, "lacks")
+        expect((finding["cause"]["id"], finding["memory_use"]["asked"]), ("absurd-allocation", 1 << 50), library)
+
+
 def _behind_kernel(machine, how, watch_by):
     nth = 1 if how == "unlaunched" else 2
     machine.plan("" if how == "parameter" else f"fault kernel=scale__24_4 nth={nth}")

@@ -1,0 +1,22 @@
+// The messages of the exceptions that CuPy and JAX raise if their memory pool refuses a request.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace cudadiag::record {
+
+enum class Refuser : std::uint8_t { none, cupy, jax };
+
+// `module` and `type` name the exception's class: "cupy.cuda.memory", "OutOfMemoryError".
+Refuser refuser_of(std::string_view module, std::string_view type);
+
+struct RefusedRequest {
+  const char* pool = nullptr;  // wire/error.h; null if the pool did not refuse a request
+  std::uint64_t bytes = 0;     // JAX may round them to a hundredth of the unit
+};
+
+// Returns no pool if CuPy's message shows that the GPU refused the memory: a CUDA call has failed then.
+RefusedRequest refused_request(Refuser refuser, std::string_view message);
+
+}  // namespace cudadiag::record
