@@ -20,24 +20,32 @@ bool same(const Instruction& a, const Instruction& b) { return a.function == b.f
 
 std::string_view word(Outcome outcome) { return base::word_of(kOutcomes, outcome); }
 
-Run judge(const SavedLaunch& launch, const Answer& answer, bool cut_short, std::optional<Instruction> instruction) {
-  Run run{Outcome::impossible, answer.refused.value_or(answer.result.value_or(0)), answer.cannot,
-          std::move(instruction), answer};
+Run judge(const SavedLaunch& launch, const Answer& answer, bool cut_short, std::optional<Dumped> dumped) {
+  Run run{Outcome::impossible, answer.refused.value_or(answer.result.value_or(0)), answer.cannot, std::move(dumped),
+          answer};
   const SavedFailure saved = launch.failure.value_or(SavedFailure{});
   if (!answer.launching) {
     if (run.why.empty()) run.why = cut_short ? "it was not ready in time" : "its process ended before the launch";
     return run;
   }
   const bool ended = answer.result || answer.refused;
-  if (!ended && !run.instruction) {
+  if (!ended && !run.dumped) {
     run.outcome = cut_short ? Outcome::hung : Outcome::crashed;
   } else if (ended && run.code == 0) {
     run.outcome = Outcome::did_not_fail;
   } else {
     const bool is_same_code = !ended || run.code == saved.code;
-    const bool differs = saved.instruction && run.instruction && !same(*saved.instruction, *run.instruction);
+    const bool differs = saved.instruction && run.dumped && !same(*saved.instruction, run.dumped->instruction);
     run.outcome = is_same_code && !differs ? Outcome::as_it_did : Outcome::otherwise;
   }
+  return run;
+}
+
+Run judged_by(const Dumped& first, Run run) {
+  if (run.outcome != Outcome::as_it_did) return run;
+  const bool is_same =
+      run.dumped && run.dumped->exception == first.exception && same(run.dumped->instruction, first.instruction);
+  if (!is_same) run.outcome = Outcome::otherwise;
   return run;
 }
 

@@ -22,17 +22,28 @@ enum class Outcome {
 };
 std::string_view word(Outcome outcome);
 
+// The failure that a GPU core dump of a replay shows.
+struct Dumped {
+  Instruction instruction{};
+  std::uint32_t exception = 0;  // of the hardware; 0 for a trap instruction
+};
+
 // One replay.
 struct Run {
   Outcome outcome = Outcome::impossible;
   std::uint32_t code = 0;  // 0 if none
   std::string why{};
-  std::optional<Instruction> instruction{};  // instruction that failed, if a GPU core dump shows it
+  std::optional<Dumped> dumped{};
   Answer answer{};
 };
 
-// `cut_short` is true if cudadiag ended the run at its time limit.
-Run judge(const SavedLaunch& launch, const Answer& answer, bool cut_short, std::optional<Instruction> instruction = {});
+// `cut_short` is true if cudadiag ended the run at its time limit. `dumped` comes from a dump that this run left: after
+// such a dump, the driver ends the process without an answer.
+Run judge(const SavedLaunch& launch, const Answer& answer, bool cut_short, std::optional<Dumped> dumped = {});
+
+// Judges a run that had to leave a dump, because `first` left one and failed as the launch did: it fails in the same way
+// only if it left a dump with the same exception at the same instruction.
+Run judged_by(const Dumped& first, Run run);
 
 void add(session::ReplayTally& tally, const Run& run);
 

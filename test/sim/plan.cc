@@ -75,7 +75,11 @@ std::string Plan::parse_rule(const std::vector<std::string>& words, std::uint64_
     return {};
   }
   if (first.starts_with("dump=")) {
-    dump_ = first.substr(5);
+    Rule rule;  // for its runs
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      if (auto wrong = parse_option(rule, words[i]); !wrong.empty()) return wrong;
+    }
+    if (run >= rule.first_run && run <= rule.last_run) dump_ = first.substr(5);
     return {};
   }
   if (first.starts_with("devices=")) {

@@ -91,7 +91,7 @@ class Text {
     std::string words(replay::word(run.outcome));
     if (run.outcome == Outcome::impossible) words += ": " + base::printable(run.why);
     if (run.code != 0) words += ": " + error_words(run.code);
-    if (run.instruction && run.code != 0) words += ", at " + instruction_words(*run.instruction);
+    if (run.dumped && run.code != 0) words += ", at " + instruction_words(run.dumped->instruction);
     add("Result", words);
   }
 
@@ -147,9 +147,10 @@ class Text {
   std::string text_;
 };
 
-Json of(const std::optional<replay::Instruction>& at) {
-  if (!at) return nullptr;
-  return {{"function", at->function}, {"offset", at->offset}, {"file", at->source.file}, {"line", at->source.line}};
+Json of(const std::optional<replay::Dumped>& failure) {
+  if (!failure) return nullptr;
+  const replay::Instruction& at = failure->instruction;
+  return {{"function", at.function}, {"offset", at.offset}, {"file", at.source.file}, {"line", at.source.line}};
 }
 
 Json of(const std::optional<Sanitized>& found) {
@@ -200,7 +201,7 @@ std::string replay_json(const replay::LaunchFolder& folder, const ReplayResult& 
       {"outcome", tally.runs == 0 ? Json(nullptr) : Json(replay::word(result.first.outcome))},
       {"code", result.first.code},
       {"why", result.first.why},
-      {"instruction", of(result.first.instruction)},
+      {"instruction", of(result.first.dumped)},
       {"runs",
        {{"made", tally.made()},
         {"as_it_did", tally.as_it_did},

@@ -15,6 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostAnswer = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMostLog = std::uint64_t{4} << 20;
+constexpr const char* kDump = "gpu.core";
 
 fs::path make_scratch() {
   std::error_code error;
@@ -22,9 +23,9 @@ fs::path make_scratch() {
   return ::mkdtemp(pattern.data()) == nullptr ? fs::path() : fs::path(pattern);
 }
 
-std::optional<replay::Instruction> instruction_in(const fs::path& dump) {
+std::optional<replay::Dumped> failure_in(const fs::path& dump) {
   std::error_code error;
-  if (!fs::exists(dump, error)) return std::nullopt;
+  if (dump.empty() || !fs::exists(dump, error)) return std::nullopt;
   const auto read = evidence::read_core(dump.string());
   const auto* testimony = std::get_if<evidence::Testimony>(&read);
   if (testimony == nullptr || !testimony->failure || testimony->failure->place.function.empty()) return std::nullopt;
@@ -33,7 +34,7 @@ std::optional<replay::Instruction> instruction_in(const fs::path& dump) {
   if (!place.lines.empty()) {
     instruction.source = {place.lines.front().file, place.lines.front().function, place.lines.front().line};
   }
-  return instruction;
+  return replay::Dumped{std::move(instruction), testimony->failure->exception};
 }
 
 }  // namespace
@@ -66,38 +67,57 @@ replay::Run LaunchPlayer::run(const Order& order) {
   const ToolRun child = run_tool(command(order, answer), settings_.patience, relay_);
   if (!child.obstacle.empty()) return {replay::Outcome::impossible, 0, child.obstacle, {}, {}};
   latest_ = replay::read_answer(session::read_plain_file(answer, kMostAnswer).value_or(""));
+  auto dumped = failure_in(order.dump);
   std::error_code ignored;
   fs::remove(answer, ignored);
-  // Only a dump that was requested prevents a launch from reporting how it ended.
-  const auto instruction = order.dump.empty() ? instruction_ : instruction_in(order.dump);
-  return replay::judge(folder_.launch(), latest_, !child.cut_short.empty(), instruction);
+  if (!order.dump.empty()) fs::remove(order.dump, ignored);
+  return replay::judge(folder_.launch(), latest_, !child.cut_short.empty(), std::move(dumped));
 }
 
 // Tries again without address randomisation if the driver did not grant all addresses.
-replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
-  find_instruction();
-  replay::Run done = run({settings_.device, false, without, {}, {}, {}});
+replay::Run LaunchPlayer::run_at_old_addresses(const Order& order) {
+  replay::Run done = run(order);
   const bool moved = latest_.placed < latest_.placeable;
   if (!moved || fixed_tried_ || done.outcome == replay::Outcome::hung) return done;
   fixed_tried_ = fixed_ = true;
   const replay::Answer before = latest_;
-  replay::Run again = run({settings_.device, false, without, {}, {}, {}});
+  replay::Run again = run(order);
   if (latest_.placed > before.placed) return again;
   fixed_ = false;
   latest_ = before;
   return done;
 }
 
-// This is a separate replay, because the driver ends the process after a dump.
-void LaunchPlayer::find_instruction() {
-  if (dumped_) return;
-  dumped_ = true;
-  const auto& failure = folder_.launch().failure;
-  if (!failure || !failure->instruction || scratch_.empty()) return;
-  const fs::path dump = scratch_ / "gpu.core";
-  instruction_ = run({settings_.device, false, {}, {}, dump, {}}).instruction;
-  std::error_code ignored;
-  fs::remove(dump, ignored);
+// The first replay reports the error, and the second leaves a dump, because the driver ends the process after a dump.
+// All others leave a dump: its exception and instruction must be those of the second.
+replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
+  Order order{settings_.device, false, without, {}, {}, {}};
+  if (failure_) {
+    order.dump = scratch_ / kDump;
+    return replay::judged_by(*failure_, run_at_old_addresses(order));
+  }
+  replay::Run done = run_at_old_addresses(order);
+  const auto& saved = folder_.launch().failure;
+  const bool is_known = saved && saved->instruction && dumps_;
+  return is_known && done.outcome == replay::Outcome::as_it_did ? with_instruction(std::move(done), order) : done;
+}
+
+// Repeats `run`, which failed with the error of the launch, to find its instruction.
+replay::Run LaunchPlayer::with_instruction(replay::Run run, Order order) {
+  using replay::Outcome;
+  order.dump = scratch_ / kDump;
+  replay::Run again = this->run(order);
+  if (again.dumped) {
+    run.outcome = again.outcome;
+    run.dumped = again.dumped;
+    if (run.outcome == Outcome::as_it_did) failure_ = std::move(again.dumped);
+    return run;
+  }
+  const bool ended_otherwise =
+      again.outcome == Outcome::hung || again.outcome == Outcome::otherwise || again.outcome == Outcome::did_not_fail;
+  if (ended_otherwise) return again;
+  dumps_ = false;
+  return run;
 }
 
 replay::Run LaunchPlayer::play_for_outputs(const fs::path& outputs, int device) {

@@ -30,7 +30,8 @@ class LaunchPlayer {
   LaunchPlayer(const LaunchPlayer&) = delete;
   LaunchPlayer& operator=(const LaunchPlayer&) = delete;
 
-  // `without` lists the blocks, by index, whose contents are zeros.
+  // `without` lists the blocks, by index, whose contents are zeros. If the instruction that failed is known, this also
+  // compares the instruction, in each replay.
   replay::Run play(const std::vector<std::uint32_t>& without = {});
   // Stores the contents of memory after the launch in a new folder.
   replay::Run play_for_outputs(const std::filesystem::path& outputs, int device);
@@ -48,8 +49,9 @@ class LaunchPlayer {
     std::vector<std::string> under{};  // words that precede the command
   };
   replay::Run run(const Order& order);
+  replay::Run run_at_old_addresses(const Order& order);
+  replay::Run with_instruction(replay::Run run, Order order);
   std::vector<std::string> command(const Order& order, const std::filesystem::path& answer) const;
-  void find_instruction();
 
   const replay::LaunchFolder& folder_;
   launch::SignalRelay& relay_;
@@ -58,8 +60,8 @@ class LaunchPlayer {
   unsigned runs_ = 0;
   bool fixed_ = false;  // without randomised addresses
   bool fixed_tried_ = false;
-  bool dumped_ = false;
-  std::optional<replay::Instruction> instruction_;  // the instruction at which it fails here
+  bool dumps_ = true;                      // whether the driver writes dumps that show the instruction
+  std::optional<replay::Dumped> failure_;  // of the first replay whose dump shows that it fails as the launch did
   replay::Answer latest_;
 };
 

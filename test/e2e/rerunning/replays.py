@@ -6,7 +6,7 @@ import pathlib
 import shutil
 import subprocess
 
-from harness import expect, expect_in, expect_success, skip
+from harness import DATA, expect, expect_in, expect_success, skip
 from targets import marked_line
 
 
@@ -299,6 +299,51 @@ def smallest_set_of_memory_is_found_and_written(machine):
     expect([block for block in small["memory"] if block["contents"]], [], "contents")
     expect(len(small["memory"]), len(launch["memory"]), "blocks")
     expect(_replayed(machine, machine.folder / "small")["outcome"], "fails as it did", "replay of it")
+
+
+ILLEGAL, ASSERT = DATA / "gpucore/illegal.nvcudmp.gz", DATA / "gpucore/assert.nvcudmp"
+
+
+def _at_instruction_of_dump(machine, plan):
+    """The folder of a launch that failed at the instruction of ILLEGAL. `plan` counts the replays as runs."""
+    _, folder, _ = _saved(machine, "through")
+    place = {"function": "good", "offset": 0x30, "source": None}
+    _change(folder, lambda launch: launch["failure"].update(instruction=place))
+    machine.plan(plan)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.folder / "replays")
+    return folder
+
+
+def replay_that_hangs_does_not_fail_as_it_did(machine):
+    folder = _at_instruction_of_dump(machine, f"dump={ILLEGAL}; hang kernel=sim_store_through run=3-")
+    found = _replayed(machine, "--times", "2", "--time-limit", "10", folder)
+    expect(found["instruction"]["offset"], 0x30, "instruction of the first replay")
+    expect((found["runs"]["as_it_did"], found["runs"]["hung"]), (1, 1), "runs, the second of which hangs")
+
+
+def every_replay_compares_the_instruction(machine):
+    folder = _at_instruction_of_dump(machine, f"dump={ILLEGAL}; dump={ASSERT} run=4-")
+    runs = _replayed(machine, "--times", "4", folder)["runs"]
+    expect((runs["as_it_did"], runs["otherwise"]), (2, 2), "runs, the last two of which fail at another instruction")
+
+
+def replay_at_another_instruction_fails_otherwise(machine):
+    folder = _at_instruction_of_dump(machine, f"dump={ASSERT}")
+    found = _replayed(machine, "--times", "2", folder, status=1)
+    expect((found["outcome"], found["runs"]["otherwise"]), ("fails otherwise", 2), "outcome")
+
+
+def smallest_set_keeps_blocks_without_which_another_instruction_fails(machine):
+    folder = _at_instruction_of_dump(machine, f"dump={ILLEGAL}; dump={ASSERT} run=3-")
+    found = _replayed(machine, "--minimise", folder)
+    contents = [index for index, block in enumerate(_launch(folder)["memory"]) if block["contents"]]
+    expect((found["minimal"]["needed"], found["minimal"]["whole"]), (contents, True), "blocks")
+
+
+def driver_without_core_dumps_leaves_the_error_to_compare(machine):
+    folder = _at_instruction_of_dump(machine, "")
+    found = _replayed(machine, "--times", "3", folder)
+    expect((found["runs"]["as_it_did"], found["instruction"]), (3, None), "runs")
 
 
 def equal_replays_compare_equal(machine):

@@ -9,8 +9,12 @@ using namespace cudadiag::replay;
 
 namespace {
 
-Outcome outcome_of(std::string_view answer, bool cut_short = false, std::optional<Instruction> instruction = {}) {
-  return judge(test::sample_launch(), read_answer(answer), cut_short, std::move(instruction)).outcome;
+Outcome outcome_of(std::string_view answer, bool cut_short = false, std::optional<Dumped> dumped = {}) {
+  return judge(test::sample_launch(), read_answer(answer), cut_short, std::move(dumped)).outcome;
+}
+
+Dumped at(const char* function, std::uint64_t offset, std::uint32_t exception = 14) {
+  return {Instruction{function, offset}, exception};
 }
 
 session::ReplayTally tally(unsigned as_it_did, unsigned otherwise, unsigned did_not_fail) {
@@ -27,11 +31,23 @@ TEST_CASE("the same error is the same failure") {
 }
 
 TEST_CASE("the same error at another instruction is another failure") {
-  CHECK(outcome_of("launching\nresult 700\n", false, Instruction{"_Z5scalePff", 0x90}) == Outcome::as_it_did);
-  CHECK(outcome_of("launching\nresult 700\n", false, Instruction{"_Z5scalePff", 0xa0}) == Outcome::otherwise);
-  CHECK(outcome_of("launching\nresult 700\n", false, Instruction{"_Z4fillPf", 0x90}) == Outcome::otherwise);
+  CHECK(outcome_of("launching\nresult 700\n", false, at("_Z5scalePff", 0x90)) == Outcome::as_it_did);
+  CHECK(outcome_of("launching\nresult 700\n", false, at("_Z5scalePff", 0xa0)) == Outcome::otherwise);
+  CHECK(outcome_of("launching\nresult 700\n", false, at("_Z4fillPf", 0x90)) == Outcome::otherwise);
   // The driver ended the process after its dump.
-  CHECK(outcome_of("launching\n", false, Instruction{"_Z5scalePff", 0x90}) == Outcome::as_it_did);
+  CHECK(outcome_of("launching\n", false, at("_Z5scalePff", 0x90)) == Outcome::as_it_did);
+}
+
+TEST_CASE("a run that had to leave a dump fails in the same way only with an equal dump") {
+  const Dumped first = at("_Z5scalePff", 0x90);
+  const auto outcome = [&](std::optional<Dumped> dumped, Outcome judged = Outcome::as_it_did) {
+    return judged_by(first, Run{judged, 0, {}, std::move(dumped)}).outcome;
+  };
+  CHECK(outcome(first) == Outcome::as_it_did);
+  CHECK(outcome(at("_Z5scalePff", 0xa0)) == Outcome::otherwise);
+  CHECK(outcome(at("_Z5scalePff", 0x90, 12)) == Outcome::otherwise);
+  CHECK(outcome(std::nullopt) == Outcome::otherwise);
+  CHECK(outcome(std::nullopt, Outcome::hung) == Outcome::hung);
 }
 
 TEST_CASE("a process without an answer after the launch crashed or hung") {
