@@ -98,7 +98,7 @@ def check_refused_memory(machine, interpreter):
     told = machine.folder / "report.json"
     machine.plan("")
     for library in ("cupy", "jax"):
-        for how in ("fails", "chained"):
+        for how in ("first", "fails", "chained"):
             result = machine.run(interpreter, POOLS, library, how, options=["-q", "--json", told])
             expect(result.returncode, 1, f"status of {library} {how}, where it says {result.stderr}")
             finding = json.loads(told.read_text())["findings"][0]

@@ -64,6 +64,7 @@ SiteFinder::Place SiteFinder::place(ThreadState& thread, std::uint32_t id, Kind 
 }
 
 std::uint32_t SiteFinder::site_of_traceback(const ThreadState& thread, std::span<const TracedFrame> frames) {
+  if (wanted_.python && !python_sought_.load(std::memory_order_relaxed)) seek_python();
   const std::uint32_t python = has_python_.load(std::memory_order_acquire) ? python_.of_traceback(frames) : 0;
   if (python == 0) return 0;
   const std::uint64_t key = wire::mix_all(std::uint64_t{python}, std::uint64_t{thread.index}) | 1;

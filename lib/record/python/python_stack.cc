@@ -217,7 +217,8 @@ std::uint32_t PythonStacks::find_or_intern(const Walk& walk, const Frames& found
 }
 
 std::uint32_t PythonStacks::of_traceback(std::span<const TracedFrame> traced) {
-  if (trust_.load(std::memory_order_acquire) != Trust::proven) return 0;
+  const Trust trust = trust_.load(std::memory_order_acquire);
+  if (trust == Trust::none) return 0;
   Walk found;
   Frames frames;
   for (const TracedFrame& frame : traced.first(traced.size() < kFrames ? traced.size() : kFrames)) {
@@ -225,6 +226,7 @@ std::uint32_t PythonStacks::of_traceback(std::span<const TracedFrame> traced) {
     const std::uintptr_t start =
         layout_->instruction_is_index ? 0 : reinterpret_cast<std::uintptr_t>(code) + layout_->code_bytecode;
     const std::uintptr_t instruction = start + static_cast<std::uintptr_t>(std::intptr_t{frame.offset});
+    if (trust == Trust::unproven && !is_code(code, instruction, false)) return 0;
     frames.codes[found.frames] = code;
     frames.instructions[found.frames] = instruction;
     found.add(code, instruction, *layout_);

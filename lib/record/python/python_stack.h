@@ -38,8 +38,8 @@ class PythonStacks {
 
   // Returns 0 if this thread has no Python frame.
   std::uint32_t current();
-  // The stack with these frames, innermost first; at most kFrames count. Needs the GIL. Returns 0 unless current() has
-  // proved the layout.
+  // The stack with these frames, innermost first; at most kFrames count. Needs the GIL. Returns 0 if the code objects do
+  // not match the layout.
   std::uint32_t of_traceback(std::span<const TracedFrame> traced);
   // The calling thread's PyThreadState, once current() has found a stack.
   std::uint64_t thread_state() const { return reinterpret_cast<std::uint64_t>(this_thread_state_()); }

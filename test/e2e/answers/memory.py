@@ -184,7 +184,7 @@ def _expect_refusal(machine, library, how, asked, cause="allocator-limit"):
 
 
 def refusal_of_cupys_pool_that_ends_the_program_is_out_of_memory(machine):
-    for how in ("fails", "chained", "within", "late"):
+    for how in ("first", "chained", "within", "late", "fails"):
         result, finding = _expect_refusal(machine, "cupy", how, 24 << 20)
     (holder,) = finding["memory_use"]["holders"]
     expect((holder["bytes"], holder["location"]["line"]), (48 << 20, true_line("pools.py", "HOLDER")[1]), "holder")
@@ -196,7 +196,7 @@ def refusal_of_cupys_pool_that_ends_the_program_is_out_of_memory(machine):
 
 
 def refusal_of_jaxs_pool_that_ends_the_program_is_out_of_memory(machine):
-    for how in ("fails", "chained", "within", "late"):
+    for how in ("first", "chained", "within", "late", "fails"):
         result, finding = _expect_refusal(machine, "jax", how, 4 << 30)
     expect((finding["evidence"]["grade"], finding["cause"]["certain"]), ("inferred", False), "what is known")
     expect(finding["memory_use"]["held"], 48 << 20, "bytes of the pool")

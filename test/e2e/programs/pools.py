@@ -18,9 +18,6 @@ else:
     import jax
     OutOfMemory = jax.JaxRuntimeError
 cuda.start()
-launch, parameters = cuda.kernel("fill")
-stream = cuda.stream()
-cuda.check(launch(stream, parameters, None))
 
 
 def hold():
@@ -36,6 +33,13 @@ def request():
     return cupy.empty(24 << 20)  # CUPY LINE
 
 
+if how == "first":
+    if library == "cupy":
+        cupy.get_default_memory_pool().set_limit(1 << 20)
+    request()
+launch, parameters = cuda.kernel("fill")
+stream = cuda.stream()
+cuda.check(launch(stream, parameters, None))
 kept = hold()
 if how in ("fails", "huge", "late"):
     request()
