@@ -136,7 +136,7 @@ std::optional<Note> nothing_recorded(const Session& session) {
               known.empty() ? "no process of the program loaded the recorder: it may not use CUDA, or it "
                               "cleared CUDA_INJECTION64_PATH, through which the CUDA driver finds the recorder, or the "
                               "driver could not load it"
-                            : "it was run without recording: " + known};
+                            : "the program was not recorded: " + known};
 }
 
 std::optional<Note> outlived(const std::set<std::uint32_t>& by) {

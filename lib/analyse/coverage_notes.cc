@@ -13,28 +13,35 @@ namespace {
 using session::ProcessRecord;
 
 void add_counts(const ProcessRecord& record, std::vector<Note>& notes) {
-  const auto add = [&](std::uint64_t count, NoteCode code, const char* text) {
-    if (count > 0) notes.push_back({code, fmt::format("{} {}", count, text)});
+  const auto add = [&](std::uint64_t count, NoteCode code, const char* one, const char* several) {
+    if (count > 0) notes.push_back({code, fmt::format("{} {}", count, count == 1 ? one : several)});
   };
-  add(record.dropped_operations, NoteCode::operations_dropped, "operations could not be recorded");
+  add(record.dropped_operations, NoteCode::operations_dropped, "operation could not be recorded",
+      "operations could not be recorded");
   add(record.dropped_sites, NoteCode::sites_dropped,
+      "operation was issued at a call site that did not fit into the recording",
       "operations were issued at call sites that did not fit into the recording");
-  add(record.dropped_interns, NoteCode::interns_dropped, "names or stacks did not fit into the recording");
+  add(record.dropped_interns, NoteCode::interns_dropped, "name or stack did not fit into the recording",
+      "names or stacks did not fit into the recording");
   add(record.dropped_streams, NoteCode::streams_dropped,
+      "stream did not fit into the recording, so the order of its operations is unknown",
       "streams did not fit into the recording, so the order of their operations is unknown");
   const bool all_logged = record.log && record.log->whole();
   add(all_logged ? 0 : record.dropped_held, NoteCode::held_dropped,
-      "unfinished operations were overwritten by later ones");
+      "unfinished operation was overwritten by later ones", "unfinished operations were overwritten by later ones");
   if (record.log)
-    add(record.log->lost, NoteCode::log_lost, "operations were overwritten before the full log could read them");
+    add(record.log->lost, NoteCode::log_lost, "operation was overwritten before the full log could read it",
+        "operations were overwritten before the full log could read them");
   if (record.log && !record.log->reaches_rings) {
     notes.push_back(
         {NoteCode::log_cut, "the full log ends early: the operations between its end and the latest ones are unknown"});
   }
-  add(record.failed_markers, NoteCode::markers_failed, "completion markers were refused by the driver");
-  add(record.damaged, NoteCode::area_damaged, "damaged parts of the record were left out");
+  add(record.failed_markers, NoteCode::markers_failed, "completion marker was refused by the driver",
+      "completion markers were refused by the driver");
+  add(record.damaged, NoteCode::area_damaged, "damaged part of the record was left out",
+      "damaged parts of the record were left out");
   const std::uint64_t kept = record.errors.size();
-  add(record.error_count > kept ? record.error_count - kept : 0, NoteCode::errors_dropped,
+  add(record.error_count > kept ? record.error_count - kept : 0, NoteCode::errors_dropped, "failed call was not kept",
       "failed calls were not kept");
 }
 
@@ -69,7 +76,7 @@ bool is_unrecorded(const session::Process& process) { return process.record.stat
 const char* remedy_for(NoteCode code) {
   switch (code) {
     case NoteCode::cupti_held:
-      return "another profiler holds CUPTI: switch it off for this run";
+      return "another profiler uses CUPTI: turn it off for this run";
     case NoteCode::cupti_not_found:
       return "install it (pip install nvidia-cuda-cupti) or set CUDADIAG_CUPTI to a libcupti.so";
     case NoteCode::cupti_refused:

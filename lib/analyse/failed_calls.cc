@@ -254,7 +254,7 @@ class UncheckedCalls {
       if (is_of_capture(*place.first)) {
         failure.because = story_of(*place.first, *place.noticed) + ", and nothing checked for the error";
       } else if (place.noticed->of_call != 0) {
-        failure.because = story_of(*place.first, *place.noticed) + ", and then did nothing more";
+        failure.because = story_of(*place.first, *place.noticed) + ", and its thread then did nothing more";
       } else {
         failure.because = is_runtimes(*place.first)
                               ? "the call failed, and its thread continued without asking for the last error; it is "

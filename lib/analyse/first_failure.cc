@@ -185,7 +185,7 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
   if (failure.grade != Grade::suspected && place_lost(record, *found.suspects.front().operation)) {
     failure.grade = Grade::suspected;
     failure.damaged = record.damaged > 0;
-    failure.because.add(failure.damaged ? "the recording is damaged and lacks the place where it was issued"
+    failure.because.add(failure.damaged ? "the recording is damaged and lacks the place where the operation was issued"
                                         : "its call site was not recorded");
   }
   if (failure.reported != nullptr && failure.reported->flags & wire::error::kAtExit) {

@@ -141,10 +141,10 @@ std::string reason(const Suspect& suspect) {
     return "its call had not returned when the error appeared: it may not have reached the GPU";
   }
   if (suspect.start_unsure) {
-    return "waits for an event of another stream, and can have run only if that had completed";
+    return "waits for an event of another stream, and can have run only if that event had completed";
   }
   if (suspect.operation->flags & wire::operation::kContended) {
-    return "issued at the same time as others on its stream, so its place there is uncertain";
+    return "issued at the same time as others on its stream, so its position among them is uncertain";
   }
   if (suspect.checks_data) return "its kernel checks the program's data with assertions";
   if (suspect.uses_freed) return "its graph points to memory that was freed before this launch";

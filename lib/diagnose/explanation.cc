@@ -208,7 +208,7 @@ void note_blocking_launches(Diagnosis& report, const session::Session& session) 
     const std::string& value = session::value_of(process.record, session::Property::launch_blocking);
     if (value.empty() || value == "0") continue;
     report.notes.push_back({analyse::NoteCode::launch_blocking,
-                            "CUDA_LAUNCH_BLOCKING was set: every launch waits for its end, which "
+                            "CUDA_LAUNCH_BLOCKING was set: the program waits until each kernel has finished, which "
                             "costs time and hides races; cudadiag does not need it"});
     return;
   }

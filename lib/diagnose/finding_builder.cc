@@ -226,9 +226,9 @@ class FindingBuilder {
     if (known) {
       finding_.related.push_back({Role::forward, located(forward.location),
                                   forward.proven ? analyse::Grade::proven : analyse::Grade::inferred});
-      finding_.because.add(forward.proven
-                               ? "the forward line is the one that PyTorch kept when it made the node"
-                               : "the forward line is inferred from the numbers that PyTorch gives to its nodes");
+      finding_.because.add(
+          forward.proven ? "PyTorch recorded the forward-pass line when it created the autograd node"
+                         : "the forward-pass line is inferred from the sequence numbers of PyTorch's autograd nodes");
     }
     if (forward.called.known()) finding_.related.push_back({Role::backward, located(forward.called)});
   }
@@ -236,9 +236,9 @@ class FindingBuilder {
   void relate_start(const ThreadStart& start) {
     finding_.related.push_back({Role::started, finding_.location});
     finding_.because.add(
-        fmt::format("the operation was issued at {}, on a thread that runs no line of yours; the leading line {}",
+        fmt::format("the operation was issued at {}, on a thread that runs no line of yours; the line shown {}",
                     place(start.issued, session_.manifest.working_directory),
-                    start.pool ? "gave this work to the pool" : "started that thread"));
+                    start.pool ? "submitted this work to the thread's pool" : "started that thread"));
   }
 
   // The kernels of the nodes that one line made or changed.

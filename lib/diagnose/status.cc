@@ -188,7 +188,7 @@ std::string wait_text(const Process& process, const StreamWait& wait, symbolize:
     return fmt::format("for the external semaphore {:#x}", operation.argument);
   }
   if (wait.what == StreamWait::For::stream) {
-    return fmt::format("for operation {} of {}, an event", wait.recorded->ordinal, stream(*wait.recorded));
+    return fmt::format("for the event that operation {} of {} records", wait.recorded->ordinal, stream(*wait.recorded));
   }
   const char* compared = "has the value";
   switch (operation.memory_operation) {
@@ -208,8 +208,8 @@ std::string wait_text(const Process& process, const StreamWait& wait, symbolize:
       break;
   }
   const std::string text = fmt::format("until the word at {:#x} {} {}", operation.argument, compared, operation.value);
-  if (wait.write == nullptr) return text + "; no stream has a write to it queued";
-  return fmt::format("{}; {} has a write to it queued ({})", text, stream(*wait.write),
+  if (wait.write == nullptr) return text + "; no stream has queued a write to it";
+  return fmt::format("{}; {} has queued a write to it ({})", text, stream(*wait.write),
                      place_of(process, *wait.write, symbolizer, directory));
 }
 
@@ -222,7 +222,7 @@ Status build_status(const session::Session& session, const analyse::Analysis& an
   status.command = session.manifest.command;
   status.notes = session.manifest.notes;
   status.unrecorded = session.manifest.unrecorded;
-  if (!status.unrecorded.empty()) status.notes.push_back("it was run without recording: " + status.unrecorded);
+  if (!status.unrecorded.empty()) status.notes.push_back("the program was not recorded: " + status.unrecorded);
   for (const analyse::Note& note : analysis.notes) {
     if (note.code == analyse::NoteCode::outlived) status.notes.push_back(note.text);
   }

@@ -166,7 +166,7 @@ std::vector<std::string> describe(const Testimony& testimony, const std::string&
   if (testimony.failure) {
     lines = Description().of_failure(*testimony.failure, instruction, access);
   } else if (testimony.damaged > 0) {
-    lines = {"No exception in what could be read"};
+    lines = {"No exception in the parts that could be read"};
   } else {
     lines = {"No exception: this dump was requested, not caused by a failure"};
   }

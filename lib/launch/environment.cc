@@ -128,7 +128,8 @@ std::string dropped_injection(const fs::path& recorder, const wire::RecordOption
   if (earlier.empty() || earlier == recorder) return {};
   const std::string left_out = std::string(names::kInjection) + "=" + earlier + " is left out of this run";
   if (is_a_recorder(earlier)) return left_out + ", because it belongs to another copy of cudadiag";
-  if (options.once) return left_out + ", because the CUDA driver writes no core dump beside it; run without --once";
+  if (options.once)
+    return left_out + ", because the CUDA driver writes no core dump together with it; to use it, run without --once";
   return {};
 }
 

@@ -105,7 +105,7 @@ void Recorder::start_saving() {
   if (!window_.nodes().empty()) {
     nodes = NodeSaver::make({driver_, saver->api(), interner_, layouts_, window_.nodes()}, *saver);
     if (nodes == nullptr)
-      return interner_.note("launch-not-saved", "launches were not saved: there was no memory to follow graphs");
+      return interner_.note("launch-not-saved", "launches were not saved: there was no memory to keep track of graphs");
     graphs_.save_by(nodes->graphs());
   }
   operations_.save_by(*saver, nodes);

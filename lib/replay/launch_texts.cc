@@ -92,7 +92,7 @@ std::string in_words(Missing what, std::uint64_t count) {
     case Missing::parameters:
       return "the parameters, because the driver did not report their sizes (CUDA 12.4 and later do)";
     case Missing::globals:
-      return "variables of the module, because its image could not be read or has too many";
+      return "variables of the module, because its image could not be read or contains too many";
     case Missing::heap:
       return "memory that kernels allocated with malloc on the device";
   }

@@ -161,7 +161,7 @@ class FindingText {
       add("", {"        " + changed}, 1, 0);
     if (!finding_.source_newer_than.empty()) {
       add("",
-          {fmt::format("        (the file was written after {}: the line may have been different)",
+          {fmt::format("        (the file was modified after {}: the line may have been different)",
                        base::printable(finding_.source_newer_than))},
           1, 0);
     }
@@ -222,7 +222,7 @@ class FindingText {
   // The library's line that issued the operation, if the leading line is only the one that started its thread.
   void thread_start() {
     if (!finding_.thread_start) return;
-    const char* how = finding_.thread_start->pool ? "as work that this line gave to a pool of threads"
+    const char* how = finding_.thread_start->pool ? "as work that this line submitted to a thread pool"
                                                   : "on a thread that this line started";
     add("Issued", {fmt::format("by {}, {}", place(finding_.thread_start->issued), how)}, 1, 0);
   }

@@ -61,12 +61,12 @@ std::vector<std::string> tensor_lines(const diagnose::MemoryUse& memory, const s
   if (!memory.tensors) return lines;
   const diagnose::TensorMemory& tensors = *memory.tensors;
   add_line(lines,
-           fmt::format("PyTorch had reserved {} and allocated {} of it; the largest free piece was {}{}",
+           fmt::format("PyTorch had reserved {} and allocated {} of it; the largest free block was {}{}",
                        size_text(tensors.reserved), size_text(tensors.allocated), size_text(tensors.largest_free),
                        tensors.times > 1 ? fmt::format("; it ran out {} times", tensors.times) : ""));
   const std::uint64_t unused = tensors.reserved - std::min(tensors.reserved, tensors.allocated);
   if (memory.asked > 0 && unused >= memory.asked && tensors.largest_free < memory.asked) {
-    add_line(lines, "that much was free, but only in smaller pieces: the memory is fragmented");
+    add_line(lines, "that much was free, but only in smaller blocks: the memory is fragmented");
   }
   for (std::size_t i = 0; i < tensors.holders.size() && (verbose || i < kHoldersNamed); ++i) {
     const diagnose::MemoryHolder& holder = tensors.holders[i];
@@ -102,7 +102,8 @@ std::vector<std::string> memory_lines(const diagnose::MemoryUse& memory, const s
     const std::string where = holder.location.file.empty() && holder.location.function.empty()
                                   ? "an unknown line"
                                   : diagnose::place(holder.location, directory);
-    const std::string pieces = holder.count == 1 ? "" : fmt::format(" in {} pieces", diagnose::thousands(holder.count));
+    const std::string pieces =
+        holder.count == 1 ? "" : fmt::format(" in {} allocations", diagnose::thousands(holder.count));
     add_line(lines, fmt::format("{}{} from {}{}", size_text(holder.bytes), pieces, where, whose(holder.owner)));
   }
   for (std::string& line : tensor_lines(memory, directory, verbose)) lines.push_back(std::move(line));

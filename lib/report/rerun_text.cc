@@ -162,7 +162,7 @@ void RerunText::print_races(const Diagnosis& after) {
   std::size_t told = 0;
   for (const Finding& finding : after.findings) {
     if (!diagnose::is_race(finding)) continue;
-    if (told == kMost) return say("cudadiag report has the tensors of the others");
+    if (told == kMost) return say("cudadiag report shows the tensors of the other races");
     std::string text;
     for (const std::string& line : race_tensors(*finding.race)) text += (text.empty() ? "" : "; ") + line;
     if (text.empty()) text = finding.race->rerun;

@@ -132,8 +132,9 @@ class Writer {
     }
     if (finding.race && !finding.race->accesses.empty()) {
       const diagnose::ResolvedAccess& first = finding.race->accesses.front();
-      locations.push_back(located(first.location, fmt::format("the {} before it, which nothing orders: {} access",
-                                                              word(first.operation), word(first.mode))));
+      locations.push_back(
+          located(first.location, fmt::format("the {} before it, which nothing orders with this one: {} access",
+                                              word(first.operation), word(first.mode))));
     }
     if (&finding == &report_.findings.front()) {
       if (report_.ranks) add_ranks(locations, report_.ranks->ranks);

@@ -6,7 +6,7 @@
 namespace cudadiag::session {
 
 std::string exposure_of(int root, const std::filesystem::path& folder) {
-  constexpr const char* kAnother = "name a folder that only you can write with -o FOLDER or CUDADIAG_DIR";
+  constexpr const char* kAnother = "use -o FOLDER or CUDADIAG_DIR to name a folder that only you can write to";
   struct stat status {};
   if (::fstat(root, &status) != 0) return "";
   const bool foreign = status.st_uid != 0 && status.st_uid != ::geteuid();

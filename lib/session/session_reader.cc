@@ -53,8 +53,9 @@ std::vector<fs::path> area_files(const std::vector<fs::path>& folders) {
 // The limit applies to one pass.
 void leave_surplus_out(std::vector<fs::path>& files, Session& session) {
   if (files.size() <= kMostAreas) return;
-  session.manifest.notes.push_back(std::to_string(files.size() - kMostAreas) + " recordings were left out: at most " +
-                                   std::to_string(kMostAreas) + " of a pass are read");
+  const std::size_t surplus = files.size() - kMostAreas;
+  session.manifest.notes.push_back(std::to_string(surplus) + (surplus == 1 ? " recording was" : " recordings were") +
+                                   " left out: cudadiag reads at most " + std::to_string(kMostAreas) + " of one run");
   session.whole = false;
   files.resize(kMostAreas);
 }
@@ -88,7 +89,7 @@ base::Result<Manifest> read_manifest(const fs::path& file) {
   if (!error && size > kMostManifestBytes) {
     return base::Error{"it is larger than " + std::to_string(kMostManifestBytes >> 20) + " MiB", kMoveManifestAway};
   }
-  return base::Error{"it cannot be read, or is not a plain file", kMoveManifestAway};
+  return base::Error{"it cannot be read, or is not a regular file", kMoveManifestAway};
 }
 
 std::optional<Races> read_races(const fs::path& file) {
@@ -125,9 +126,11 @@ std::optional<base::Result<fs::path>> by_number(const std::vector<Root>& roots, 
   if (error != std::errc() || end != wanted.data() + wanted.size() || wanted.size() > kMostDigits) return std::nullopt;
   const std::vector<fs::path> sessions = sessions_in(roots);
   if (number >= 1 && number <= sessions.size()) return sessions[number - 1];
-  return base::Error{
-      "session " + std::string(wanted) + " does not exist, only " + std::to_string(sessions.size()) + " do",
-      "cudadiag list shows all of them"};
+  return base::Error{"session " + std::string(wanted) + " does not exist: " +
+                         (sessions.empty()       ? "there are no sessions"
+                          : sessions.size() == 1 ? "there is only 1"
+                                                 : "there are only " + std::to_string(sessions.size())),
+                     "cudadiag list shows all of them"};
 }
 
 // "20261126-1015": the beginning of one name.

@@ -301,7 +301,7 @@ std::optional<base::Error> SessionWriter::finish(const Retention& retention) {
   if (!is_same(lock_, root_fd_, from)) {
     return base::Error{"another program has moved the session's folder " + folder_.string() +
                            " away; the session is in the moved folder",
-                       "name a folder that only you can write with -o FOLDER"};
+                       "use -o FOLDER to name a folder that only you can write to"};
   }
   if (::renameat(root_fd_.get(), from.c_str(), root_fd_.get(), to.c_str()) != 0) {
     return failed("rename the session", folder_, errno);

@@ -63,9 +63,11 @@ base::Result<session::Session> LiveRun::read() {
   session.manifest = session::open_running_manifest(folder_);
   session.processes = read_processes(&*arena_, nullptr, session);
   if (arena_->turned_away() > 0) {
-    session.manifest.notes.push_back(std::to_string(arena_->turned_away()) +
-                                     " processes cannot be seen while the run is in progress: the memory for the "
-                                     "recording has no room for them");
+    const bool one = arena_->turned_away() == 1;
+    session.manifest.notes.push_back(std::to_string(arena_->turned_away()) + (one ? " process" : " processes") +
+                                     " cannot be seen while the run is in progress: the memory for the recording has "
+                                     "no room for " +
+                                     (one ? "it" : "them"));
   }
   return session;
 }

@@ -33,7 +33,7 @@ std::optional<std::string> note_on_unrecorded(const launch::Arena& arena, const 
   const std::size_t missing = arena.turned_away() - files;
   return std::to_string(missing) + (missing == 1 ? " process was" : " processes were") +
          " not recorded: a recording has room for " + std::to_string(arena.places()) +
-         ", and processes that have ended count; start cudadiag closer to the part that fails";
+         ", including processes that have ended; start cudadiag closer to the part that fails";
 }
 
 std::optional<std::string> left_unrecorded(const launch::Arena* arena, const session::SessionWriter* writer) {

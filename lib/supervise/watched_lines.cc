@@ -97,8 +97,7 @@ std::vector<std::string> doubtful_lines(const std::vector<std::string>& lines,
     const auto here = file_here(file, command);
     if (!here) {
       sentences.push_back(
-          fmt::format("--watch {}: found no file {}{}; the line is watched if the program comes to "
-                      "run such a file all the same",
+          fmt::format("--watch {}: found no file {}{}; the line is watched if the program runs such a file anyway",
                       line, file, file.starts_with('/') ? "" : " here or next to the command's files"));
       continue;
     }
@@ -122,8 +121,8 @@ std::vector<std::string> silent_lines(const std::vector<std::string>& lines, con
       sentences.push_back(fmt::format("--watch {}: no process was seen to reach the line; {}", lines[i],
                                       why_unreached(session, parse(lines[i]).file)));
     } else if (!has_values(lines[i], session)) {
-      sentences.push_back(
-          fmt::format("--watch {}: the line was reached, but no name in it has a value that is shown", lines[i]));
+      sentences.push_back(fmt::format(
+          "--watch {}: the line was reached, but it uses no variable whose value cudadiag shows", lines[i]));
     }
   }
   return sentences;

@@ -248,7 +248,7 @@ std::string Symbolizer::why_no_line(const Location& location) const {
   if (const std::string why = why_unknown(location.module); !why.empty()) {
     return name + " " + why + ": its functions and lines are not known";
   }
-  if (!location.file.empty()) return "the compiler gave this call no line";
+  if (!location.file.empty()) return "the compiler recorded no line for this call";
   if (const std::string missing = state_->missing_file(location.module); !missing.empty()) {
     return std::filesystem::path(missing).filename().string() +
            ", which describes the functions inlined there, was not found";

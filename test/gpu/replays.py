@@ -125,7 +125,7 @@ def summarise(results):
         if result["saved"] == (result["case"] in NOT_SAVED):
             print(f"not as expected {result['case']}: node {result['node']}, {outcome(result)}")
     print(f"reproduces alone: {len(alone)} of {len(steady)} that fail every time; with another error or instruction: {len(other)}")
-    print(f"all blocks at their old addresses: {len(placed)} of {len(saved)}")
+    print(f"all blocks at their original addresses: {len(placed)} of {len(saved)}")
     times = sorted(result["seconds"] for result in saved)
     if times:
         print(f"one replay: median {times[len(times) // 2]:.2f} s, longest {times[-1]:.2f} s")

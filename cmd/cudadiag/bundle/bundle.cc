@@ -43,7 +43,7 @@ std::optional<Script> script_at(const std::filesystem::path& file) {
   if (file.extension() != ".py" && !content->starts_with("#!")) return std::nullopt;
   const std::filesystem::path inside = script.file.lexically_relative(folder);
   if (inside.empty() || *inside.begin() == "..") {
-    say(file.string() + " is not packed: it is a link that leads out of its folder, to " + script.file.string());
+    say(file.string() + " is not packed: it is a link to a file outside its folder, " + script.file.string());
     return std::nullopt;
   }
   script.content = std::move(*content);

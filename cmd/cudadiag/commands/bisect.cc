@@ -70,7 +70,7 @@ std::string first_of(const std::vector<std::string>& names) {
 
 Error not_recorded(const char* what, const std::vector<std::string>& recorded) {
   return {"no recorded operation was issued there",
-          recorded.empty() ? "choose what to wait for in another way: cudadiag bisect --help"
+          recorded.empty() ? "for other ways to choose what to wait for: cudadiag bisect --help"
                            : fmt::format("{}: {}", what, first_of(recorded))};
 }
 
@@ -312,7 +312,7 @@ int carry_out(const BisectOptions& options) {
     launch::SignalRelay relay;
     launch::ignore_signal_here(SIGXFSZ);
     plan.reach = options.reach;
-    say("running again, not isolated (it can write files): " + command_line(session.manifest));
+    say("running the command again without isolation, so it can write files: " + command_line(session.manifest));
     plan.input = input.obstacle().empty() ? &input : nullptr;
     RerunSpeech speech(options.verbosity != report::Verbosity::quiet);
     const bool possible =

@@ -76,7 +76,7 @@ bool check_recorder(Checklist& checks) {
 bool check_driver(Checklist& checks) {
   const DriverReport driver = ask_driver();
   if (!driver.library_found) {
-    checks.bad("driver", "libcuda.so.1 is not found: " + driver.problem,
+    checks.bad("driver", "libcuda.so.1 was not found: " + driver.problem,
                wsl_kernel()
                    ? "install NVIDIA's driver in Windows, not in Linux: WSL2 then provides it in /usr/lib/wsl/lib"
                    : "install NVIDIA's driver; in a container, start it with --gpus all");
@@ -109,7 +109,7 @@ std::string why_taken(const std::filesystem::path& file, const std::vector<std::
     return "LD_LIBRARY_PATH leads to it";
   }
   for (const std::filesystem::path& folder : launch::python_packages(python)) {
-    if (lies_in(file, folder.string())) return "it is in the packages of python3";
+    if (lies_in(file, folder.string())) return "it is among python3's packages";
   }
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
     const char* value = std::getenv(variable);
@@ -121,7 +121,7 @@ std::string why_taken(const std::filesystem::path& file, const std::vector<std::
 // `lacking` names what the test needs and the machine lacks; empty if the test can be made.
 void check_cupti(Checklist& checks, const std::string& lacking) {
   const std::string install = std::string(analyse::remedy_for(analyse::NoteCode::cupti_not_found)) +
-                              "; a program with its own copy, such as PyTorch, needs none";
+                              "; a program that brings its own copy, such as PyTorch, does not need it";
   const auto python3 = launch::find_command("python3");
   const std::vector<std::string> python = python3.path.empty() ? std::vector<std::string>{} : std::vector{python3.path};
   const auto found = launch::find_cupti(python);
@@ -197,23 +197,23 @@ void check_sessions(Checklist& checks) {
     if (!obstacle) return checks.bad("sessions", first->what + ", so they go to " + root.folder.string(), first->hint);
     if (!first) first = obstacle;
   }
-  checks.bad("sessions", first->what + ", so none can be written", first->hint);
+  checks.bad("sessions", first->what + ", so no session can be written", first->hint);
 }
 
 void check_environment(Checklist& checks) {
   rlimit core{};
   ::getrlimit(RLIMIT_CORE, &core);
   checks.known("core limit", (core.rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(core.rlim_cur)) +
-                                 " (of the host; GPU core dumps do not depend on it)");
+                                 " (for CPU core dumps; GPU core dumps do not depend on it)");
   if (std::getenv("CUDA_LAUNCH_BLOCKING") != nullptr && std::string(std::getenv("CUDA_LAUNCH_BLOCKING")) != "0") {
-    checks.bad("launches", "CUDA_LAUNCH_BLOCKING is set: the program waits for each launch",
+    checks.bad("launches", "CUDA_LAUNCH_BLOCKING is set: the program waits until each kernel has finished",
                "unset it; cudadiag does not need it");
   }
   for (const char* name : {"CUDA_VISIBLE_DEVICES", "CUDA_INJECTION64_PATH"}) {
     if (const char* value = std::getenv(name)) checks.known(name, value);
   }
   if (const auto kernel = wsl_kernel()) {
-    checks.known("WSL2", *kernel + ": cudadiag was never tested there; cudadiag doctor --gpu shows what works");
+    checks.known("WSL2", *kernel + ": cudadiag has never been tested on WSL2; cudadiag doctor --gpu shows what works");
   }
   const auto python = launch::find_command("python3");
   checks.known("python3", python.path.empty() ? "not found" : python.path);

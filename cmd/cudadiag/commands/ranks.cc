@@ -61,7 +61,7 @@ base::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) {
   if (wanted.empty() && options.output) wanted.push_back(*options.output);
   if (wanted.empty()) {
     return base::Error{"no sessions were named",
-                       "name the sessions of the job, or the folder that its launchers were given with -o"};
+                       "name the sessions of the job, or the folder that you gave to its launchers with -o"};
   }
   std::vector<fs::path> found;
   for (const std::string& word : wanted) {

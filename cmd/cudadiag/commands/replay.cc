@@ -305,8 +305,9 @@ void add_child(CLI::App& app, int& status) {
 // The tool must follow "=", because the next word names the launch.
 void add_sanitize(CLI::App* command, ReplayOptions& replay) {
   command
-      ->add_flag("--sanitize", replay.tool,
-                 "run it once under compute-sanitizer, with memcheck or =racecheck, =initcheck, =synccheck")
+      ->add_flag(
+          "--sanitize", replay.tool,
+          "run it once under compute-sanitizer; TOOL is memcheck (the default), racecheck, initcheck or synccheck")
       ->type_name("[=TOOL]");
 }
 

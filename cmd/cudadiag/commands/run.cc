@@ -24,12 +24,13 @@ std::string contradiction(const CLI::App& run, const RunOptions& options) {
     if (run.count(option) == 0) continue;
     // The dump of a hang comes from a rerun that the user requested.
     if (of_dump && options.rerun.hang_dump) continue;
-    const std::string both = "; leave one of them out";
+    const std::string both = "; use only one of the two options";
     if (options.rerun_mode == RerunMode::never) {
-      return std::string(option) + " needs a rerun, but --rerun=never makes none" + both;
+      return std::string(option) + " needs a rerun, but --rerun=never forbids reruns" + both;
     }
     if (of_dump && !options.rerun.device) {
-      return std::string(option) + " needs the GPU core dump of a rerun, but --no-device-pass makes none" + both;
+      return std::string(option) + " needs the GPU core dump of a rerun, but --no-device-pass prevents that rerun" +
+             both;
     }
   }
   return "";
@@ -37,10 +38,10 @@ std::string contradiction(const CLI::App& run, const RunOptions& options) {
 
 // Adds the options for events to watch for in a program, and for the reaction to each.
 void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
-  add_texts(command, "--watch", "FILE:LINE", "keep the latest indices and small numbers of this Python line")
+  add_texts(command, "--watch", "FILE:LINE", "keep the latest indices and small numbers that this Python line uses")
       ->check(a_line())
       ->each([run](const std::string& line) { run->recording.watch.push_back(line); });
-  add_text(command, "--arm", run->arm, "SESSION", "wait for the suspects of this session");
+  add_text(command, "--arm", run->arm, "SESSION", "wait for the operations that this session suspects");
   add_error_exit_status(command, run->error_exit_status);
   add_text(command, "--on-failure", run->sinks.command, "COMMAND", "run this shell command when a failure is found");
   add_text(command, "--termination-log", run->sinks.termination_log, "FILE", "write the report to this file too");
@@ -54,7 +55,7 @@ void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
              "report an operation that does not end within this time, and continue");
   command
       ->add_flag("--hang-dump", run->rerun.hang_dump,
-                 "then rerun the command to get a GPU core dump of the running kernels")
+                 "rerun a hung command to get a GPU core dump of its running kernels")
       ->needs(command->get_option("--hang-after"));
   group(command, "Recording", {"--watch", "--arm"});
 }

@@ -175,8 +175,8 @@ const char* remedy_of_fault_exit(int status) {
     case 4:
       return "send the output of cudadiag doctor with a bug report";
     case 5:
-      return "a GPU faults at a store through a null pointer, but a simulated one may not, nor a driver in place of "
-             "NVIDIA's: run this on a machine with the GPU";
+      return "a real GPU faults at a store through a null pointer, but a simulated GPU, or one with another driver "
+             "than NVIDIA's, may not: run this on a machine with an NVIDIA GPU";
     default:
       return "run cudadiag run -- cudadiag doctor-child fault, and send its output with a bug report";
   }
@@ -264,7 +264,7 @@ DriverReport ask_driver() {
 
 CuptiReport ask_recorder() {
   CuptiReport report;
-  report.problem = "the recording for this check could not be made";
+  report.problem = "the run for this check could not be recorded";
   const fs::path scratch = scratch_folder();
   if (scratch.empty()) return report;
   run_self({"run", "-q", "--rerun=never", "-o", scratch.string(), "--", "/proc/self/exe", "doctor-child", "driver"},

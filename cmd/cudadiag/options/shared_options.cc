@@ -67,7 +67,7 @@ void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
                                         "save the failing kernel launch with its memory, and repeat it on its own");
   auto* save_limit = add_number(command, "--save-limit", rerun.save_limit,
                                 NumberRange<unsigned>{1u, 1u << 20, "number from 1 to 1048576"}, "MIB",
-                                "most memory to save for the launch or the tensors")
+                                "maximum amount of memory to save for the launch or the tensors")
                          ->default_str(std::to_string(rerun.save_limit));
   command->parse_complete_callback([=] {
     if (save_limit->count() > 0 && save_inputs->count() == 0 && save_launch->count() == 0) {

@@ -73,16 +73,21 @@ class Text {
   void memory() {
     const replay::Answer& answer = result_.first.answer;
     if (!answer.launching) return;
-    std::string words = fmt::format("{} of {} blocks at their old addresses", answer.placed, answer.placeable);
+    std::string words = fmt::format("{} of {} blocks at their original addresses", answer.placed, answer.placeable);
     if (answer.placed < answer.placeable) {
-      words += fmt::format("; {} pointers in memory were rewritten", diagnose::thousands(answer.rewritten));
+      words += fmt::format("; {} pointer{} in memory rewritten", diagnose::thousands(answer.rewritten),
+                           answer.rewritten == 1 ? " was" : "s were");
     }
     add("Memory", words);
     const auto missing = std::count_if(launch_.blocks.begin(), launch_.blocks.end(), [](const Block& block) {
       return block.unsaved != replay::Unsaved::no && block.reach != replay::Reach::nothing;
     });
-    if (missing > 0) add("", fmt::format("{} blocks were not saved, or only in part; the rest is zero", missing));
-    if (answer.only_reached) add("", "the GPU has no room for the memory that nothing points to");
+    if (missing > 0) {
+      add("", fmt::format("{} block{} saved only in part or not at all; the rest is zero", missing,
+                          missing == 1 ? " was" : "s were"));
+    }
+    if (answer.only_reached)
+      add("", "the GPU has no room for the memory that nothing points to, so the replay leaves it out");
   }
 
   void outcome() {
@@ -98,7 +103,9 @@ class Text {
   void sanitized(const Sanitized& found) {
     const std::string_view tool = word(found.tool);
     if (!found.log.complaint.empty()) add(tool, base::printable(found.log.complaint));
-    const std::string whole = found.log.errors ? fmt::format("{} errors", *found.log.errors) : "it did not finish";
+    const std::string whole = found.log.errors
+                                  ? fmt::format("{} error{}", *found.log.errors, *found.log.errors == 1 ? "" : "s")
+                                  : "it did not finish";
     add(tool, whole);
     constexpr std::size_t kMost = 8;
     for (std::size_t i = 0; i < std::min(found.log.accesses.size(), kMost); ++i) access(found.log.accesses[i]);
@@ -123,7 +130,7 @@ class Text {
     const auto all = std::count_if(launch_.blocks.begin(), launch_.blocks.end(),
                                    [](const Block& block) { return block.contents.has_value(); });
     add("Minimal", fmt::format("it fails with the contents of {} of {} blocks; {} replays{}", found.needed.size(), all,
-                               found.replays, found.whole ? "" : ", after which the search ended"));
+                               found.replays, found.whole ? "" : ", then the search was cut off"));
     constexpr std::size_t kMost = 16;
     for (std::size_t i = 0; i < std::min(found.needed.size(), kMost); ++i)
       add("", block_words(launch_, found.needed[i]));
@@ -138,8 +145,9 @@ class Text {
     }
     add("Compared", fmt::format("{}: {} of {} bytes differ", label, diagnose::thousands(found.different),
                                 diagnose::thousands(found.compared)));
-    add("", fmt::format("first at byte {} of {}: {:#04x}, and {:#04x} before", diagnose::thousands(found.first->offset),
-                        block_words(launch_, found.first->block), found.first->there, found.first->here));
+    add("",
+        fmt::format("the first at byte {} of {}: {:#04x} instead of {:#04x}", diagnose::thousands(found.first->offset),
+                    block_words(launch_, found.first->block), found.first->there, found.first->here));
   }
 
   const SavedLaunch& launch_;

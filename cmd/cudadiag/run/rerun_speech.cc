@@ -28,7 +28,7 @@ const char* doing(PassKind kind) {
     case PassKind::sanitize:
       return "running compute-sanitizer";
     case PassKind::memory:
-      return "asking who holds the memory";
+      return "finding out what holds the memory";
     case PassKind::races:
       return "looking for the racing tensors";
     case PassKind::origin:
@@ -50,7 +50,7 @@ std::string purpose(const RerunSpec& spec) {
     case PassKind::sanitize:
       return "under compute-sanitizer";
     case PassKind::memory:
-      return "asks PyTorch's allocator";
+      return "asks PyTorch's allocator what holds the memory";
     case PassKind::races:
       return "looks for what uses the racing memory";
     case PassKind::origin:
@@ -187,14 +187,12 @@ void RerunSpeech::cannot(const RerunProblem& problem) {
       return say("no inputs were saved: no rerun confirmed the failure");
     case Kind::nothing_saved:
       return say(
-          "no inputs were saved: only a PyTorch operator at one of your Python lines can be saved, outside backward "
-          "passes "
-          "and compiled code");
+          "no inputs were saved: cudadiag saves them only for a PyTorch operator that one of your Python lines calls, "
+          "outside backward passes and compiled code");
     case Kind::no_launch_saved:
       return say(
-          "no launch was saved: a rerun must find one failing kernel, alone on the GPU; if it is a node of a "
-          "graph, "
-          "the report's notes may say why it was not saved");
+          "no launch was saved: cudadiag saves one only if a rerun finds a single failing kernel that runs alone on "
+          "the GPU; if the kernel is a node of a graph, the report's notes may say why it was not saved");
     case Kind::replay_not_started:
       return say("the replay could not be started: " + problem.failure.what);
   }

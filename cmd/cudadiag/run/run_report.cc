@@ -106,7 +106,7 @@ void RunReport::print_ended(const supervise::StallNews& news) const {
   for (const supervise::StallNews::Ended& ended : news.ended) {
     const auto place = told_stalls_.find(ended.stall);
     if (place == told_stalls_.end()) continue;
-    say(fmt::format("the operation at {} ended by itself after {}", place->second, diagnose::duration(ended.seconds)));
+    say(fmt::format("the operation at {} ended on its own after {}", place->second, diagnose::duration(ended.seconds)));
   }
 }
 
@@ -190,7 +190,7 @@ void RunReport::print_removed() const {
 std::string RunReport::no_longer_sought() const {
   const bool hangs = options_.hang_after || options_.hang_report, races = recording_.races().has_value();
   if (!hangs && !races) return "";
-  return fmt::format("; {}{}{} are no longer looked for", hangs ? "hangs" : "", hangs && races ? " and " : "",
+  return fmt::format("; cudadiag no longer looks for {}{}{}", hangs ? "hangs" : "", hangs && races ? " and " : "",
                      races ? "races" : "");
 }
 

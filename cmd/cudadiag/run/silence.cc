@@ -57,7 +57,8 @@ void print_no_failure(const diagnose::Diagnosis& report) {
     const std::string why = report.notes.empty() ? "" : ": " + report.notes.front().text;
     return say("cannot tell whether CUDA failed" + why + handled);
   }
-  say((handled.empty() ? "no CUDA failure was recorded" : "no CUDA failure is known to have ended it") + handled);
+  say((handled.empty() ? "no CUDA failure was recorded" : "no CUDA failure is known to have ended the program") +
+      handled);
 }
 
 // For a run in which no process was recorded, for an unknown reason.
@@ -122,7 +123,7 @@ void print_nothing_found(const supervise::Recording& recording, const diagnose::
 
 void print_no_nan(const supervise::Recording& recording, const diagnose::Diagnosis& report,
                   report::Verbosity verbosity) {
-  print_nothing_found(recording, report, verbosity, "no NaN was found that the program used");
+  print_nothing_found(recording, report, verbosity, "found no NaN that the program used");
 }
 
 void print_no_tensor_race(const supervise::Recording& recording, const diagnose::Diagnosis& report,
@@ -141,8 +142,9 @@ void print_no_race(const session::Races& races, report::Verbosity verbosity) {
   }
   std::string text = "no race was found between " + diagnose::thousands(all.operations) + " operations on streams";
   if (all.lost > 0) {
-    text += "; " + diagnose::thousands(all.lost) + " records were lost, and races across the " +
-            diagnose::thousands(all.gaps) + (all.gaps == 1 ? " gap" : " gaps") + " could not be seen";
+    text += "; " + diagnose::thousands(all.lost) + (all.lost == 1 ? " record was" : " records were") +
+            " lost, and races across the " + diagnose::thousands(all.gaps) + (all.gaps == 1 ? " gap" : " gaps") +
+            " could not be seen";
   }
   if (all.forgotten > 0) {
     text += "; " + diagnose::thousands(all.forgotten) + (all.forgotten == 1 ? " access" : " accesses") +

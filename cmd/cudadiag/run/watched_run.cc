@@ -43,7 +43,7 @@ void advise_on_remote_commands(const std::string& program) {
   for (const char* remote : {"docker", "podman", "kubectl", "ssh", "srun", "apptainer", "singularity"}) {
     if (name != remote) continue;
     say(name + " starts the program elsewhere, where this recording may not reach; start cudadiag there instead: " +
-        name + " … cudadiag run -- COMMAND, or set there what cudadiag env prints");
+        name + " … cudadiag run -- COMMAND, or set the variables that cudadiag env prints there");
   }
 }
 
@@ -155,7 +155,8 @@ class WatchedRun {
     });
     if (full_log_ && full_log_->lost() > 0 && recording_.writer() != nullptr) {
       say("the full log lacks " + diagnose::thousands(full_log_->lost()) +
-          " operations that were overwritten before they could be read");
+          (full_log_->lost() == 1 ? " operation that was overwritten before it could be read"
+                                  : " operations that were overwritten before they could be read"));
     }
     if (found_any() || report_->open_pairs()) {
       guarded([&] { offer_reruns(recording_, *report_, options_, input_, *relay_); });

@@ -43,7 +43,7 @@ void print_unfinished(diagnose::SessionState& state, bool kept) {
   const auto status = diagnose::build_status(session, state.analysis(), false, state.symbolizer());
   const std::string text = diagnose::unfinished_text(status);
   if (text.empty()) return;
-  say(text + (kept ? "; cudadiag status " + session.folder.string() + " shows all that was unfinished" : ""));
+  say(text + (kept ? "; cudadiag status " + session.folder.string() + " shows all unfinished work" : ""));
 }
 
 void empty_older_report(const std::string& path) {

@@ -55,7 +55,7 @@ base::Result<std::map<int, fs::path>> named_files(const std::string& named) {
     if (is_new) continue;
     return base::Error{
         fmt::format("rank {} has two files: {} and {}", *rank, known->second.string(), at->path().string()),
-        "name the prefix of the dumps, as TORCH_FR_DUMP_TEMP_FILE has it: --flight-recorder " +
+        "name the prefix of the dumps, which is the value of TORCH_FR_DUMP_TEMP_FILE: --flight-recorder " +
             (folder / "comm_lib_trace_rank_").string()};
   }
   if (!files.empty()) return files;
@@ -157,7 +157,7 @@ class Collector {
     if (!is_named && file.written + kTogether < process->began) return false;
     if (!is_named && process->dump_prefix.empty() && process->latest_collective == 0) return false;
     auto bytes = session::read_named_file(path, FlightDump::kMostBytes);
-    if (!bytes) return refuse(path, "it cannot be read, is not a file, or has more than 64 MiB");
+    if (!bytes) return refuse(path, "it cannot be read, is not a file, or is larger than 64 MiB");
     auto read = evidence::read_flight_dump(*std::move(bytes));
     if (const auto* failure = std::get_if<base::Error>(&read)) return refuse(path, failure->what);
     const FlightDump& dump = std::get<FlightDump>(read);

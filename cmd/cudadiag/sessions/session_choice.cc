@@ -89,8 +89,9 @@ base::Result<LiveRun> choose_run(const std::optional<std::string>& output, const
   if (const auto* folder = std::get_if<fs::path>(&found)) return open_run(*folder);
   const auto& failure = std::get<base::Error>(found);
   if (!means_latest(wanted) || session::obstacle_to_reading(roots)) return failure;
-  return base::Error{"no run is in progress here, and no session was found",
-                     "start one with cudadiag run -- COMMAND; if that had -o FOLDER, give the same here"};
+  return base::Error{
+      "no run is in progress here, and no session was found",
+      "start one with cudadiag run -- COMMAND; if you start it with -o FOLDER, use the same option here"};
 }
 
 }  // namespace cudadiag::command

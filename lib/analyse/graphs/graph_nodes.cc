@@ -210,7 +210,7 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
   if (nodes.watched && nodes.able.size() == 1) {
     failure.kind = Kind::graph_node;
     failure.because.add(
-        fmt::format("node {} of its graph had begun, since all nodes before it had finished, and did not end",
+        fmt::format("node {} of its graph had started, because all nodes before it had finished, but it did not finish",
                     nodes.able.front() + 1));
   } else if (nodes.able.size() == 1) {
     failure.kind = Kind::graph_node;
@@ -229,7 +229,8 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
     failure.because.add(fmt::format("it is not known which of that graph's {} nodes it was", nodes.able.size()));
   }
   if (launch.operation->graph_flags & wire::operation::kGraphAltered) {
-    failure.because.add("nodes have received other parameters since, so the kernels named are those of the capture");
+    failure.because.add(
+        "the parameters of some nodes have changed since the capture, so the report names the kernels of the capture");
   }
   if (launch.operation->graph_flags & wire::operation::kGraphUntold) {
     failure.grade = std::max(failure.grade, Grade::inferred);

@@ -48,7 +48,7 @@ std::string because_one(const UnfinishedStream& stream) {
           : fmt::format("the first {} of {} {} finished",
                         stream.completed == 1 ? "operation" : fmt::format("{} operations", stream.completed), name,
                         stream.completed == 1 ? "has" : "have");
-  return fmt::format("{}, operation {} has not, and it is the only one in which the stream can be", finished,
+  return fmt::format("{}, operation {} has not, and it is the only one that the stream can be executing", finished,
                      stream.candidates.front()->ordinal);
 }
 
@@ -59,8 +59,9 @@ std::string because_several(std::size_t operations, const std::vector<const Unfi
   if (streams.size() > 1) text += fmt::format(" on {} streams", streams.size());
   const bool may_wait = std::any_of(streams.begin(), streams.end(),
                                     [](const UnfinishedStream* stream) { return stream->may_wait_for_stream(); });
-  text += may_wait ? " may be the unfinished one, because streams may wait for each other"
-                   : " may be the unfinished one, because no marker separates them";
+  text += all == 1   ? " may be the unfinished one"
+          : may_wait ? " may be the unfinished one, because streams may wait for each other"
+                     : " may be the unfinished one, because no marker separates them";
   if (operations > kMost) text += fmt::format("; {} of them are not listed", operations - kMost);
   if (missing > 0) text += fmt::format("; the records of {} of them are lost", missing);
   return text;

@@ -111,7 +111,7 @@ void add_notes(const std::vector<Process>& processes, const session::Pass& pass,
     }
     if (pass.values && hook_never_ran(process.record)) {
       notes.push_back(
-          {NoteCode::python_hook_off, fmt::format("rerun {}: no values were taken: the main thread of process {} did "
+          {NoteCode::python_hook_off, fmt::format("rerun {}: no values were read: the main thread of process {} did "
                                                   "not return to the interpreter after CUDA was initialised",
                                                   number, process.pid)});
     }
@@ -205,7 +205,7 @@ void doubt(Failure& failure, const Failure& again) {
   const bool all_known = !again.candidates.empty() && again.unlisted == 0;
   if (failure.grade != Grade::bracketed || !all_known || shares_code(failure, again)) return;
   failure.grade = Grade::inferred;
-  failure.because.add("but it was not one of those that may have been running when a rerun failed");
+  failure.because.add("but this operation was not one of those that may have been running when a rerun failed");
 }
 
 // Returns how often the process issued an operation at sites with either key.
@@ -379,7 +379,7 @@ void note_disturbed(const std::vector<Rerun>& reruns, std::vector<Note>& notes) 
                                  : fmt::format("ended {} before it reached the failing call", how_it_ended(one));
     notes.push_back(
         {NoteCode::values_disturb,
-         fmt::format("rerun {}: while cudadiag took values, the program {}; rerun {} took none", i + 1, what, i + 2)});
+         fmt::format("rerun {}: while cudadiag read values, the program {}; rerun {} read none", i + 1, what, i + 2)});
   }
 }
 
@@ -399,7 +399,7 @@ void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Fai
                               [&](const Rerun& some) { return fell_short(some) && !some.disturbed; });
     if (rerun == reruns.end()) rerun = std::find_if(reruns.begin(), reruns.end(), fell_short);
     failure.because.add(fmt::format("a rerun{} ended {} before it reached this call",
-                                    rerun->disturbed ? ", in which cudadiag took values," : "", how_it_ended(*rerun)));
+                                    rerun->disturbed ? ", in which cudadiag read values," : "", how_it_ended(*rerun)));
   }
   if (passed == 0) return;
   if (again > 0) {

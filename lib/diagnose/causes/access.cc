@@ -165,7 +165,7 @@ const std::vector<Rule>& access_rules() {
        .texts = {"{kernel} {verb} {size} at an address {distance} past a multiple of {alignment}; the address is "
                  "computed from {parameter}",
                  "{kernel} {verb} {size} at an address {distance} past a multiple of {alignment}"},
-       .fix = {"use a pointer and offsets that are multiples of {alignment}, or access smaller pieces",
+       .fix = {"use a pointer and offsets that are multiples of {alignment}, or use narrower loads and stores",
                "{torch:pass a .clone() of the view to the kernel: .contiguous() keeps the offset}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#device-memory-accesses"},
       {.id = "shared-out-of-range",

@@ -82,10 +82,11 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {2},
        .calls = {"CUDACachingAllocator"},
        .when = sized,
-       .texts = {"PyTorch's allocator refused {size}, though no CUDA call failed and the GPU had {free} free: often "
-                 "the program set a limit, or the memory that PyTorch keeps is in pieces that are too small",
-                 "PyTorch's allocator refused {size}, though no CUDA call failed: often the program set a limit, or "
-                 "the memory that PyTorch keeps is in pieces that are too small"},
+       .texts =
+           {"PyTorch's allocator refused {size}, though no CUDA call failed and the GPU had {free} free: often the "
+            "program set a limit, or the memory that PyTorch has reserved is split into blocks that are too small",
+            "PyTorch's allocator refused {size}, though no CUDA call failed: often the program set a limit, or the "
+            "memory that PyTorch has reserved is split into blocks that are too small"},
        .fix = {"raise the limit (torch.cuda.set_per_process_memory_fraction), or hold fewer tensors at once",
                "if much is reserved but little allocated, set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
                "if you catch the exception, leave the except block before retrying: the exception keeps tensors alive"},

@@ -45,7 +45,7 @@ const std::vector<Rule>& kernel_rules() {
        .when = overflowed_stack,
        .texts = {"a GPU thread ran out of stack ({exception}): recursion that is too deep or does not end, or a large "
                  "array in local memory"},
-       .fix = {"replace the recursion by a loop, or raise the stack limit before the first launch: "
+       .fix = {"replace the recursion with a loop, or raise the stack limit before the first launch: "
                "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__DEVICE.html"},
       {.id = "stack-overwritten",
@@ -67,7 +67,7 @@ const std::vector<Rule>& kernel_rules() {
        .codes = {714},
        .when = misread,
        .texts = {"the call stack of a GPU thread is broken: often the recursion is too deep"},
-       .fix = {"replace the recursion by a loop, or raise the stack limit before the first launch: "
+       .fix = {"replace the recursion with a loop, or raise the stack limit before the first launch: "
                "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__DEVICE.html"},
       {.id = "invalid-code",

@@ -127,7 +127,7 @@ void note_changed_sources(Diagnosis& report) {
   for (const Finding& finding : report.findings) {
     for (const std::string& file : finding.changed_sources) add_once(changed, file);
     if (finding.source_newer_than.empty()) continue;
-    add_once(newer, finding.location.nearest().file + " was written after " + finding.source_newer_than);
+    add_once(newer, finding.location.nearest().file + " was modified after " + finding.source_newer_than);
   }
   for (const std::string& file : changed) {
     report.notes.push_back({analyse::NoteCode::source_changed,

@@ -212,12 +212,11 @@ class RaceBuilder {
                                            "{torch:: stream.wait_stream(other), or an event| by an event}",
                                        dialect));
     } else {
-      fix.push_back(
-          causes::in_dialect("{cuda:cudaEventRecord|cuEventRecord}(event, first) after the first one and "
-                             "{cuda:cudaStreamWaitEvent(second, event)|cuStreamWaitEvent(second, event, 0)} "
-                             "before the second; first is " +
-                                 a + ", second " + b,
-                             dialect));
+      fix.push_back(causes::in_dialect(
+          "{cuda:cudaEventRecord|cuEventRecord}(event, first) after the first operation and "
+          "{cuda:cudaStreamWaitEvent(second, event)|cuStreamWaitEvent(second, event, 0)} before the second; first is " +
+              a + ", second is " + b,
+          dialect));
     }
     if (allocator && alters(second)) {
       fix.push_back(
@@ -255,8 +254,8 @@ class RaceBuilder {
     } else {
       finding_.grade = Grade::inferred;
       because =
-          "no stream, event or host wait orders the two; a kernel's address is known, but not how many bytes from "
-          "there it uses";
+          "no stream, event or host wait orders the two; the address that a kernel uses is known, but not how many "
+          "bytes from there it accesses";
     }
     if (first.judged_by_schema || second.judged_by_schema) {
       because.add("the operator's schema, not the kernel's code, shows whether the kernel writes");
@@ -297,22 +296,22 @@ void add(std::vector<Finding>& found, Finding finding) {
 
 void note_gaps(Diagnosis& report, const session::RaceCounts& counts) {
   if (counts.lost > 0) {
-    report.notes.push_back(
-        {analyse::NoteCode::races_gap,
-         fmt::format("pid {}: {} records were lost in {} gap{}: races across a gap are "
-                     "not reported",
-                     counts.pid, thousands(counts.lost), thousands(counts.gaps), counts.gaps == 1 ? "" : "s")});
+    report.notes.push_back({analyse::NoteCode::races_gap,
+                            fmt::format("pid {}: {} record{} lost in {} gap{}: races across a gap are not reported",
+                                        counts.pid, thousands(counts.lost), counts.lost == 1 ? " was" : "s were",
+                                        thousands(counts.gaps), counts.gaps == 1 ? "" : "s")});
   }
   if (counts.forgotten > 0) {
     report.notes.push_back(
-        {analyse::NoteCode::races_forgotten, fmt::format("pid {}: {} accesses were dropped for lack of room: "
-                                                         "races with them are not reported",
-                                                         counts.pid, thousands(counts.forgotten))});
+        {analyse::NoteCode::races_forgotten,
+         fmt::format("pid {}: {} access{} dropped for lack of room: races with {} are not reported", counts.pid,
+                     thousands(counts.forgotten), counts.forgotten == 1 ? " was" : "es were",
+                     counts.forgotten == 1 ? "it" : "them")});
   }
   if (counts.unlisted > 0) {
-    report.notes.push_back(
-        {analyse::NoteCode::races_unlisted,
-         fmt::format("pid {}: {} races beyond the first are not listed", counts.pid, thousands(counts.unlisted))});
+    report.notes.push_back({analyse::NoteCode::races_unlisted,
+                            fmt::format("pid {}: {} further race{} not listed", counts.pid, thousands(counts.unlisted),
+                                        counts.unlisted == 1 ? " is" : "s are")});
   }
 }
 
@@ -329,8 +328,8 @@ std::string unjudged_text(const session::Races& races, std::uint64_t settled) {
       thousands(pairs), pairs == 1 ? "" : "s", pairs == 1 ? "is" : "are");
   if (!races.kernels.disassembler) {
     return text +
-           ": nvdisasm, which reads kernels' code, was not found: pip install nvidia-cuda-nvdisasm, or put the CUDA "
-           "Toolkit's in PATH";
+           ": nvdisasm, which reads kernels' code, was not found: pip install nvidia-cuda-nvdisasm, or add the CUDA "
+           "Toolkit's bin folder to PATH";
   }
   return text + fmt::format(": the code of {} of {} kernels could be read", thousands(races.kernels.understood),
                             thousands(races.kernels.wanted));

@@ -245,8 +245,9 @@ std::string absence_sentence(const GroupsPart& part, const std::string& director
                        thousands(part.number));
   }
   if (absent.empty()) {
-    return fmt::format("{} of {} {} not recorded, and the others wait in {} {} for them", unseen_ranks(part),
-                       part.title, part.unseen.size() == 1 ? "is" : "are", part.function, thousands(part.number));
+    const bool one = part.unseen.size() == 1;
+    return fmt::format("{} of {} {} not recorded, and the others wait in {} {} for {}", unseen_ranks(part), part.title,
+                       one ? "was" : "were", part.function, thousands(part.number), one ? "it" : "them");
   }
   const Texts texts = by_text(absent, [&](const GroupRank& rank) { return absent_text(rank, directory); });
   const char* pronoun = absent.size() == 1 ? "it" : "the first of them";
@@ -261,7 +262,7 @@ std::string mismatch_sentence(const GroupsPart& part, const std::string& directo
   if (texts.size() < 2) return fmt::format("the ranks call {} with {}", what(part), which);
   const auto& [odd, odd_ranks] = texts.back();
   const auto& [usual, usual_ranks] = texts.front();
-  return fmt::format("{} {} {}{}, where {} {} {}, in {}", names(odd_ranks), odd_ranks.size() == 1 ? "calls" : "call",
+  return fmt::format("{} {} {}{}, while {} {} {}, in {}", names(odd_ranks), odd_ranks.size() == 1 ? "calls" : "call",
                      odd, of_line ? "" : at(odd_ranks.front()->location, directory), names(usual_ranks),
                      usual_ranks.size() == 1 ? "calls" : "call", usual, part.title);
 }

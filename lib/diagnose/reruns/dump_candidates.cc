@@ -182,11 +182,11 @@ bool name_node(Failure& failure, const DeviceFailure& exception, std::string_vie
   const auto named = others - candidates.begin();
   if (named == 0) return false;
   if (named == 1 && !is_of_its_node(exception, record, candidates.front())) {
-    failure.because.add(fmt::format("a node of the line listed first may have the kernel in the {}", dump));
+    failure.because.add(fmt::format("a node of the line listed first may run the kernel in the {}", dump));
     return false;
   }
   if (named > 1) {
-    failure.because.add(fmt::format("{} lines made nodes with the kernel in the {}", named, dump));
+    failure.because.add(fmt::format("{} lines made nodes that run the kernel in the {}", named, dump));
     return false;
   }
   const bool several = candidates.front().nodes > 1;
@@ -195,7 +195,7 @@ bool name_node(Failure& failure, const DeviceFailure& exception, std::string_vie
   // The failing kernel is not the one with the stale pointer.
   if (failure.stale != nullptr && candidates.front().node_index != failure.stale->node + 1) failure.stale = nullptr;
   failure.because.add(fmt::format("only the node{} of this line {} the kernel in the {}", several ? "s" : "",
-                                  several ? "have" : "has", dump));
+                                  several ? "run" : "runs", dump));
   return true;
 }
 

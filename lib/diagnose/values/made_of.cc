@@ -81,7 +81,7 @@ std::string inputs_text(const std::vector<Argument>& arguments) {
 std::string made_of(std::string_view op, const DeliveredNonFinite& value, const std::vector<Argument>& arguments) {
   switch (value.role) {
     case ValueRole::passed:
-      return with_result(fmt::format("{} was given NaN as a number", op), value);
+      return with_result(fmt::format("the number NaN was passed to {}", op), value);
     case ValueRole::loaded:
       if (base_name(op) == "lift_fresh") return with_result("the data of this tensor contained NaN", value);
       return with_result(fmt::format("an argument of {} contained NaN that no PyTorch operator made", op), value);
@@ -98,11 +98,11 @@ std::string made_of(std::string_view op, const DeliveredNonFinite& value, const 
 std::string use_text(std::string_view used) {
   constexpr std::pair<std::string_view, std::string_view> kUses[] = {
       {"parameter", "the program wrote it into a parameter"},
-      {"loss", "the program ran backward from it"},
-      {"number", "the program took a number from it"},
+      {"loss", "the program ran the backward pass from it"},
+      {"number", "the program read a number from it"},
       {"printed", "the program printed it"},
       {"saved", "the program saved it"},
-      {"array", "the program took an array from it"},
+      {"array", "the program converted it to an array"},
       {"gradient", "it is in a gradient at the end of the program"},
       {"exception", "the program ended because of it"},
   };
@@ -136,7 +136,7 @@ std::string remedy(std::string_view op, const DeliveredNonFinite& value) {
   if (masked && name.find("softmax") != std::string::npos) return "give each row at least one element that is not -inf";
   if (name == "mean" || name == "std" || name == "var") return "make sure that there are elements to average";
   if (!value.infinite.empty())
-    return "keep the values from overflowing, for example by a larger type or a smaller scale";
+    return "keep the values from overflowing, for example with a wider type or a smaller scale";
   return "";
 }
 

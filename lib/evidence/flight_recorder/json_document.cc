@@ -68,7 +68,7 @@ class Builder : public nlohmann::json_sax<Json> {
 std::optional<std::string> read_json(Document& document) {
   Builder builder(document);
   const bool read = Json::sax_parse(document.bytes(), &builder) && builder.finish();
-  return read ? std::nullopt : std::optional<std::string>("it is not JSON, or too large");
+  return read ? std::nullopt : std::optional<std::string>("it is not JSON, or it is too large");
 }
 
 }  // namespace cudadiag::evidence

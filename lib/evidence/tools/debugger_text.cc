@@ -251,7 +251,7 @@ std::vector<std::string> sentences(const DebuggerWitness& witness) {
   if (!witness.check.same.empty()) {
     told.push_back("cuda-gdb agrees: " + listed(witness.check.same));
   }
-  if (told.empty()) told.emplace_back("cuda-gdb said nothing that can be compared");
+  if (told.empty()) told.emplace_back("cuda-gdb reported nothing that can be compared");
   return told;
 }
 

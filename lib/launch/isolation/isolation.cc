@@ -140,7 +140,7 @@ Isolation usual_isolation() {
 
 std::optional<std::string> missing_isolation() {
   if (landlock_version() == 0) return "no Landlock";
-  if (!can_filter()) return "no seccomp filter with a listener";
+  if (!can_filter()) return "no seccomp user notification";
   return std::nullopt;
 }
 

@@ -121,8 +121,8 @@ AddedMarkers GraphMarkers::add(CUgraph graph, bool for_device, GraphWords words)
   }
   if (!can_be_marked) {
     note_once(kLeftOut,
-              "a graph's nodes were not watched: it allocates, branches, is launched from the device or overlaps its "
-              "kernels");
+              "the nodes of a graph were not watched: the graph allocates, branches, is launched from the device or "
+              "overlaps its kernels");
     return {};
   }
   // An update that does not fit fails with or without markers on the nodes.
@@ -131,7 +131,7 @@ AddedMarkers GraphMarkers::add(CUgraph graph, bool for_device, GraphWords words)
   const CUdeviceptr device = words.count == 0 ? 0 : device_words();
   if (device == 0) {
     if (description.size() > 0)
-      note_once(kLeftOut, "some graphs are too large: which of their nodes finish is not watched");
+      note_once(kLeftOut, "some graphs are too large, so cudadiag does not watch which of their nodes finish");
     return {};
   }
   Adding adding(*driver_, device);

@@ -139,7 +139,7 @@ void LaunchSaver::save(const Launched& launched) {
   const char* kernel = name_of(launch.function);
   const bool too_many = ++saved_ > kMostSaved || bytes_ > kMostBytes * limit_;
   if (too_many || kernel == nullptr || !open_folder()) {
-    give_up(too_many            ? "the rerun waited for too many launches to save each"
+    give_up(too_many            ? "the rerun waited for more launches than it can save"
             : kernel == nullptr ? "a launch was not saved: the driver does not name its kernel"
                                 : "a launch was not saved: its folder could not be made");
     return passed();

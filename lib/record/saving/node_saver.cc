@@ -82,7 +82,7 @@ bool NodeSaver::run_before(const FollowedGraph& graph, CUstream stream, Exclusiv
   const bool can = api_.graph_node_set_enabled != nullptr && api_.graph_launch != nullptr && read_states(graph);
   if (!can || !switch_nodes(graph, [](NodeOrder order) { return order == NodeOrder::before; })) {
     if (can) switch_nodes(graph, [](NodeOrder) { return true; });
-    return refuse("the driver does not switch off the graph nodes on which the failing node does not depend");
+    return refuse("the driver could not disable the graph nodes on which the failing node does not depend");
   }
   const CUresult launched = api_.graph_launch(graph.exec, stream);
   divided_ = &graph;

@@ -53,7 +53,7 @@ class StatusText {
     line(0, fmt::format("cudadiag: {}{}:{}", state, time, command));
     if (!status_.processes.empty()) return;
     if (!status_.unrecorded.empty())
-      return line(0, "it was run without recording: " + base::printable(status_.unrecorded));
+      return line(0, "the program was not recorded: " + base::printable(status_.unrecorded));
     line(0, status_.goes_on.value_or(false) ? "no process has initialised CUDA yet"
             : status_.whole                 ? "no process initialised CUDA, or its recording is gone"
                                             : "no recording of a process could be read");

@@ -28,7 +28,7 @@ base::Result<AreaImage> AreaImage::load(const std::filesystem::path& file) {
   if (!descriptor.valid()) return unreadable(file, std::strerror(errno));
   struct stat status {};
   if (::fstat(descriptor.get(), &status) != 0) return unreadable(file, std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) return unreadable(file, "it is not a plain file");
+  if (!S_ISREG(status.st_mode)) return unreadable(file, "it is not a regular file");
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (size == 0) return unreadable(file, "it is empty");
   if (size > kMostBytes) return unreadable(file, "it is larger than any recording");

@@ -83,7 +83,8 @@ void LogWriter::end_early(const std::string& why, std::string hint) {
 void LogWriter::flush() {
   std::string_view rest = waiting_;
   if (failure_.what.empty() && written_ + rest.size() > kMostBytes) {
-    end_early("it has reached its limit of 1 GiB", "later operations are in the rings only, as without --full-log");
+    end_early("it has reached its limit of 1 GiB",
+              "as without --full-log, only the latest operations after that are kept");
   }
   if (failure_.what.empty() && !has_room(file_.get())) {
     end_early("its disk has less than " + std::to_string(kLeftFree >> 20) + " MB left", kMoreRoom);
@@ -102,7 +103,7 @@ void LogWriter::flush() {
 }
 
 base::Error LogWriter::give_up() {
-  failure_ = {"the full log of process " + std::to_string(pid_) + " was given up to make room for the recording",
+  failure_ = {"the full log of process " + std::to_string(pid_) + " was discarded to make room for the recording",
               kMoreRoom};
   waiting_.clear();
   // A reader that has the file open would keep its space occupied.

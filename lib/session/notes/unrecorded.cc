@@ -81,7 +81,8 @@ base::Error nothing_recorded_of(const Unrecorded& unrecorded) {
 std::string why_unused(const std::filesystem::path& session) {
   const auto obstacle = obstacle_to_recording(session);
   return obstacle
-             ? "nothing was recorded with the environment that cudadiag env printed, and nothing can be: " + *obstacle
+             ? "nothing was recorded with the environment that cudadiag env printed, and nothing can be recorded: " +
+                   *obstacle
              : kNothingYet;
 }
 

@@ -42,7 +42,7 @@ ToolRun run_debugger(const std::filesystem::path& dump, std::chrono::millisecond
   ToolRun run;
   const std::string tool = find_toolkit_program(kDebugger);
   const base::FileDescriptor file(::open(dump.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.valid() && is_gzip(file.get())) run.obstacle = "cuda-gdb reads no compressed dump";
+  if (file.valid() && is_gzip(file.get())) run.obstacle = "cuda-gdb cannot read a compressed dump";
   if (tool.empty()) run.obstacle = "cuda-gdb is not installed here";
   if (!run.obstacle.empty()) return run;
   std::error_code ignored;

@@ -28,7 +28,7 @@ def backward_kernel_has_its_forward_line(machine):
     line = true_line(SOURCE, "TRUE LINE gather")
     expect(place(finding["location"]), line, "true line")
     expect(related(finding), {"forward": line, "backward": true_line(SOURCE, "BACKWARD LINE")}, "related lines")
-    expect_in("the forward line is inferred", finding["evidence"]["because"], "evidence")
+    expect_in("the forward-pass line is inferred", finding["evidence"]["because"], "evidence")
     text = machine.cudadiag("report").stdout
     expect_in(":%d, <module> (inferred)\n        GatherBackward0, backward() called at " % line[1], text, "text")
     assert "of this line" not in text, text
@@ -48,7 +48,7 @@ def rerun_proves_the_forward_line(machine):
         finding = confirmed(machine, what)
         (forward,) = [line for line in finding["related"] if line["role"] == "forward"]
         expect((place(forward), forward["grade"]), (true_line(SOURCE, "TRUE LINE " + what), "proven"), what)
-        expect_in("the one that PyTorch kept when it made the node", finding["evidence"]["because"], "evidence")
+        expect_in("PyTorch recorded the forward-pass line when it created the autograd node", finding["evidence"]["because"], "evidence")
         expect_in("(proven)", machine.cudadiag("report").stdout, "text")
 
 
@@ -84,7 +84,7 @@ def view_has_no_line_of_another_operator(machine):
     finding = failing(machine, "view")
     expect("forward" in related(finding), False, "a forward line")
     expect((finding["location"]["file"] or "").endswith(SOURCE), False, "a line of the program")
-    expect_in("Forward not known for SliceBackward0: the launches with its node's number belong to other operators",
+    expect_in("Forward not known for SliceBackward0: the launches with its autograd node's number belong to other operators",
               machine.cudadiag("report").stdout, "text")
 
 

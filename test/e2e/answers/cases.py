@@ -537,7 +537,7 @@ def updated_graph_is_watched_too(machine):
     machine.plan(targets.plan("graph_updated"))
     machine.run(*targets.command(machine.build, "graph_updated"), options=["--rerun=auto"])
     finding = machine.report()["findings"][0]
-    expect_in("node 1 of its graph had begun", finding["evidence"]["because"], "evidence")
+    expect_in("node 1 of its graph had started", finding["evidence"]["because"], "evidence")
 
 
 def changed_node_is_told_with_the_lines_that_made_and_changed_it(machine):

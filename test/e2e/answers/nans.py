@@ -55,7 +55,7 @@ def nan_that_the_program_asks_for_is_no_finding(machine):
     python = _python(machine)
     result, report = _nans(machine, python, TRAINING, "guarded")
     expect(report["findings"], [], "findings")
-    expect_in("no NaN was found that the program used", result.stderr, "message")
+    expect_in("found no NaN that the program used", result.stderr, "message")
     expect(machine.sessions(), [], "sessions")
 
 

@@ -123,7 +123,7 @@ def a_zipped_program(machine):
 
 def code_that_has_no_file(machine):
     result = _fails(machine, sys.executable, "-c", SOURCE.read_text(), file="<string>")
-    expect_in("(code that was made from a string or given with -c)", result.stderr, "report")
+    expect_in("(code from a string or from python -c)", result.stderr, "report")
     with SOURCE.open() as source:
         _fails(machine, sys.executable, "-", stdin=source, file="<stdin>")
 
@@ -135,7 +135,7 @@ def cells_of_a_notebook(machine):
     kernel = _write(machine.folder / "site-packages/ipykernel_launcher.py", run_cell)
     result = _fails(machine, sys.executable, kernel, file="/tmp/ipykernel_12/345.py")
     expect_in(f"in cell ipykernel_12/345.py:{LINE}, main", result.stderr, "report")
-    expect_in("(the cell of a notebook, whose text is not on disk)", result.stderr, "report")
+    expect_in("(a notebook cell, whose text is not on disk)", result.stderr, "report")
 
 
 def a_cell_at_the_place_in_memory_of_one_that_is_gone(machine):

@@ -88,7 +88,7 @@ def line_that_took_long_before_may_take_long_again(machine):
     seconds = 1.5
     _until(machine, run, lambda process: (process["idle_seconds"] or 0) > seconds)
     _let_continue(run)
-    told += _read_until(run.stderr, "ended by itself after ")
+    told += _read_until(run.stderr, "ended on its own after ")
     _until(machine, run, lambda process: 0.5 < (process["idle_seconds"] or 0) < seconds)
     _let_continue(run)
     told += _end(run)

@@ -75,7 +75,7 @@ def debugger_that_fails_costs_nothing(machine):
         expect(_witness(result.stdout), ([f"cuda-gdb failed on this dump ({why})"], alone), then)
     _install(machine, "cuda-gdb", "")
     expect(_witness(machine.cudadiag("core", DUMP, "--cross-check").stdout),
-           (["cuda-gdb said nothing that can be compared"], alone), "silence")
+           (["cuda-gdb reported nothing that can be compared"], alone), "silence")
 
 
 def debugger_that_is_missing_is_named_with_its_command(machine):
@@ -103,8 +103,8 @@ def compressed_dump_is_not_given_to_the_debugger_but_a_command_that_works(machin
         packed = machine.folder / name
         packed.write_bytes(gzip.compress(DUMP.read_bytes()))
         result = expect_success(machine.cudadiag("core", packed, "--cross-check"))
-        expect(_witness(result.stdout)[0], ["cuda-gdb reads no compressed dump"], "text")
-        command = result.stderr.partition("cudadiag: cuda-gdb reads no compressed dump; unpack it: ")[2]
+        expect(_witness(result.stdout)[0], ["cuda-gdb cannot read a compressed dump"], "text")
+        command = result.stderr.partition("cudadiag: cuda-gdb cannot read a compressed dump; unpack it: ")[2]
         pasted = expect_success(machine.plain("sh", "-c", command))
         expect(_witness(pasted.stdout)[0], ["cuda-gdb agrees: " + ALL_FIELDS], "what the command says: " + command)
     (machine.folder / "bin/cuda-gdb").unlink()

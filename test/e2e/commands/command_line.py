@@ -214,10 +214,10 @@ def wrong_values_are_refused_before_anything_runs(machine):
 def options_that_rule_each_other_out_are_refused_before_anything_runs(machine):
     for option in ("--sanitize", "--save-launch", "--save-inputs", "--cross-check", "--keep-core"):
         expect(_refused(machine, "run", option, "--rerun=never", "--", "echo", "ran"),
-               f"{option} needs a rerun, but --rerun=never makes none; leave one of them out", option)
+               f"{option} needs a rerun, but --rerun=never forbids reruns; use only one of the two options", option)
     for option in ("--cross-check", "--keep-core"):
         expect(_refused(machine, "run", "--no-device-pass", option, "--", "echo", "ran"),
-               f"{option} needs the GPU core dump of a rerun, but --no-device-pass makes none; leave one of them out",
+               f"{option} needs the GPU core dump of a rerun, but --no-device-pass prevents that rerun; use only one of the two options",
                option)
         for mode in ("--rerun=never", "--no-device-pass"):
             result = machine.cudadiag("run", mode, option, "--hang-after", "60", "--hang-dump", "--", "echo", "ran")
@@ -411,7 +411,7 @@ def manifest_that_cannot_be_read_can_be_done_without(machine):
     manifest = machine.state / "cudadiag/latest/manifest.json"
     manifest.unlink()
     manifest.mkdir()
-    expect_in("manifest.json: it cannot be read, or is not a plain file; move it away to read", machine.cudadiag("report").stderr, "message")
+    expect_in("manifest.json: it cannot be read, or is not a regular file; move it away to read", machine.cudadiag("report").stderr, "message")
     manifest.rename(machine.folder / "away")
     expect_true_line(machine.report(), "ten_launches.py")
 
@@ -471,7 +471,7 @@ def folders_of_somebody_else_are_said_to_be_so(machine):
 def doctor_says_why_a_planted_fault_raised_no_error(machine):
     shown = machine.cudadiag("doctor", "--gpu").stdout
     expect_in("the planted fault raised no error\n        ", shown, "what is wrong")
-    expect_in("fix: a GPU faults at a store through a null pointer, but a simulated one may not", shown, "fix")
+    expect_in("fix: a real GPU faults at a store through a null pointer, but a simulated GPU, or one with", shown, "fix")
     expect_in("\n        core dumps        none is expected: the planted fault raised no error\n", shown, "dump")
     expect(shown.count("PROBLEM "), 1, "problems that are named")
     assert "debugger" not in shown, shown
@@ -495,7 +495,7 @@ def doctor_says_that_wsl_has_the_driver_of_windows(machine):
     release.write_text("5.15.167.4-microsoft-standard-WSL2\n", encoding="ascii")
     bind = f"mount --bind {release} /proc/sys/kernel/osrelease || exit 77"
     shown = in_namespace(machine, ["--mount"], bind, *machine.command("doctor")).stdout
-    expect_in("\n        WSL2              5.15.167.4-microsoft-standard-WSL2: cudadiag was never tested there; ", shown, "kernel")
+    expect_in("\n        WSL2              5.15.167.4-microsoft-standard-WSL2: cudadiag has never been tested on WSL2; ", shown, "kernel")
     machine.environment["LD_LIBRARY_PATH"] = ""
     shown = in_namespace(machine, ["--mount"], bind, *machine.command("doctor")).stdout
     expect_in("fix: install NVIDIA's driver in Windows, not in Linux", shown, "without a driver")
@@ -549,7 +549,7 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
         fixes[plan] = lines[problem + 1].partition("fix: ")[2]
         expect_in("; " + fixes[plan] + "\n", machine.run(machine.build / "targets/healthy",
                                                     options=["--watch-by=cupti"]).stderr, "the fix in a run")
-    expect_in("another profiler holds CUPTI", fixes["cupti=held"], "fix")
+    expect_in("another profiler uses CUPTI", fixes["cupti=held"], "fix")
     expect_in("not newer than the driver", fixes["cupti=too-new"], "fix")
 
 

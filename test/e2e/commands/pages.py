@@ -103,4 +103,4 @@ def page_is_shown_in_the_browser_that_the_user_chose(machine):
     machine.environment["PATH"] = str(machine.folder)
     without = machine.cudadiag("report", "--open")
     expect(without.returncode, 125, "status without a browser")
-    expect_in("no program was found that opens a browser", without.stderr, "message without a browser")
+    expect_in("no program that opens web pages was found", without.stderr, "message without a browser")

@@ -298,7 +298,7 @@ def a_bundle_has_no_file_that_a_link_leads_to(machine):
     (place / "kept.py").write_text("print(1)\n")
     folder = _foreign(machine, command=["python", "train.py", "kept.py"], working_directory=str(place))
     packed = expect_success(machine.cudadiag("report", folder, "--bundle", "it.tar.gz"))
-    expect_in("it is a link that leads out of its folder, to " + str(secret), packed.stderr, "what is said")
+    expect_in("it is a link to a file outside its folder, " + str(secret), packed.stderr, "what is said")
     names = subprocess.run(["tar", "tzf", machine.folder / "it.tar.gz"], stdout=subprocess.PIPE, text=True).stdout
     expect([name for name in names.split() if "script" in name], ["cudadiag-bundle/script/kept.py"], "scripts")
     expect_in(f"script/kept.py (9 bytes, from {place / 'kept.py'})", packed.stderr, "list")

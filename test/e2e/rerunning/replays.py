@@ -202,7 +202,7 @@ def driver_that_switches_no_node_off_leaves_nothing_saved(machine):
     machine.plan("fail api=cuGraphNodeSetEnabled nth=every code=801")
     folder, _, _ = _saved_node(machine, "captured")
     expect(folder, None, "folder")
-    expect_in("the driver does not switch off", str(machine.report()["notes"]), "why")
+    expect_in("the driver could not disable", str(machine.report()["notes"]), "why")
 
 
 def _output_of_saving(machine):

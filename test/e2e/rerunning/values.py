@@ -74,7 +74,7 @@ def program_that_goes_another_way_while_values_are_taken_is_rerun_without(machin
         expect([each["outcome"] for each in report["passes"]], ["bracketed", outcome, "proven"], "passes")
         expect_in("confirmed by 2 reruns", result.stderr, "message")
         expect_in({"code": "values-disturb",
-                   "text": f"rerun 1: while cudadiag took values, the program {said}; rerun 2 took none"},
+                   "text": f"rerun 1: while cudadiag read values, the program {said}; rerun 2 read none"},
                   report["notes"], "notes")
         expect("status 1" in report["findings"][0]["evidence"]["because"], False, "whether the program is blamed")
 
@@ -138,7 +138,7 @@ def saved_call_is_made_again_and_told(machine):
 def inputs_that_cannot_be_saved_are_said_not_to_be(machine):
     machine.plan(FAULT)
     result, report = _rerun(machine, *program("values.py"), options=["--save-inputs"])
-    expect_in("no inputs were saved: only a PyTorch operator at one", result.stderr, "message")
+    expect_in("no inputs were saved: cudadiag saves them only for a PyTorch operator", result.stderr, "message")
     expect(report["findings"][0]["inputs"], None, "inputs")
 
 
@@ -215,7 +215,8 @@ def watched_line_that_has_nothing_to_show_is_said(machine):
     watched = [f"watched.py:{line}", f"watched.py:{line + 1}"]
     said = machine.run(*program("watched.py"), options=["--watch", watched[0], "--watch", watched[1]]).stderr
     expect([each for each in said.splitlines() if "--watch" in each],
-           [f"cudadiag: --watch {watched[1]}: the line was reached, but no name in it has a value that is shown"], "lines")
+           [f"cudadiag: --watch {watched[1]}: the line was reached, but it uses no variable whose value cudadiag "
+            "shows"], "lines")
 
 
 def watched_line_that_cannot_be_reached_is_said(machine):
@@ -223,9 +224,9 @@ def watched_line_that_cannot_be_reached_is_said(machine):
     reached = f"watched.py:{line}"
     for wrong, at_once, at_last in (
             ("wached.py:3", "found no file wached.py here or next to the command's files; the line is watched if the "
-             "program comes to run such a file all the same", "in files whose path ends in wached.py"),
-            ("/no/watched.py:3", "found no file /no/watched.py; the line is watched if the program comes to run such "
-             "a file all the same", "in files whose path ends in /no/watched.py"),
+             "program runs such a file anyway", "in files whose path ends in wached.py"),
+            ("/no/watched.py:3", "found no file /no/watched.py; the line is watched if the program runs such "
+             "a file anyway", "in files whose path ends in /no/watched.py"),
             (f"{file}:4000", f"{file} ends at line {len(open(file, encoding='utf-8').readlines())}", file),
             (f"{file}:1", None, "lines are watched after CUDA is initialised, if they contain code")):
         result = machine.run(*program("watched.py"), options=["--watch", reached, "--watch", wrong])
@@ -260,7 +261,7 @@ def librarys_thread_leads_to_the_line_that_started_it(machine):
         expect(any(frame["user"] for frame in finding["stack"]["python"]), False, "a line of the user's on the stack")
         expect(finding["stack"]["python"][0]["file"].endswith(name), True, "library's line on the stack")
         expect(finding["evidence"]["grade"], "proven", "grade")
-        expect_in("the leading line started that thread", finding["evidence"]["because"], "evidence")
+        expect_in("the line shown started that thread", finding["evidence"]["because"], "evidence")
         assert re.search(rf"confirmed by a rerun \(.*\): library_threads.py:{line[1]}  \[proven\]\n", said), said
         expect_in("on a thread that this line started", " ".join(said.split()), "report")
         text = machine.cudadiag("report", "-v").stdout
@@ -276,9 +277,9 @@ def what_a_pool_of_threads_was_given_leads_to_the_line_that_gave_it(machine):
     said, finding, location, related = _started(machine, "pool")
     expect(location, line, "true line")
     expect(related, [("started", *line)], "related")
-    expect_in(", apply, on a thread that runs no line of yours; the leading line gave this work to the pool",
+    expect_in(", apply, on a thread that runs no line of yours; the line shown submitted this work to the thread's pool",
               finding["evidence"]["because"], "evidence")
-    expect_in("as work that this line gave to a pool of threads", " ".join(said.split()), "report")
+    expect_in("as work that this line submitted to a thread pool", " ".join(said.split()), "report")
 
 
 def thread_that_runs_a_line_of_the_users_leads_to_that(machine):

@@ -50,7 +50,7 @@ def what_is_no_longer_looked_for_in_what_goes_on_is_said(machine):
     for watch, sought in ((("run", "--hang-after", "60"), "hangs"), (("races",), "races"),
                           (("run", "--races", "--hang-after", "60"), "hangs and races")):
         _, said, _ = _left_behind(machine, program("ten_launches.py", "wait"), watch=watch)
-        expect_in(f"; to watch it to its end, make the command wait for it; {sought} are no longer looked for\n", said, sought)
+        expect_in(f"; to watch it to its end, make the command wait for it; cudadiag no longer looks for {sought}\n", said, sought)
 
 
 def daemons_that_give_the_gpu_nothing_to_do_leave_a_run_clean(machine):
@@ -167,7 +167,7 @@ def processes_beyond_all_places_are_counted(machine):
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
     expect(machine.report(*kept)["verdict"], "inconclusive", "verdict where nothing fails in those that were recorded")
     expect([note["text"] for note in report["notes"] if "not recorded" in note["text"]],
-           ["2 processes were not recorded: a recording has room for 1, and processes that have ended count; start "
+           ["2 processes were not recorded: a recording has room for 1, including processes that have ended; start "
             "cudadiag closer to the part that fails"], "notes")
 
 

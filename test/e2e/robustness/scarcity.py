@@ -56,7 +56,7 @@ def full_log_gives_way_to_the_recording(machine):
     notes = [note["text"] for note in report["notes"] if "full log" in note["text"]]
     pid = report["processes"][0]["pid"]
     expect(notes, [f"the full log of process {pid} ends early: its disk has less than 64 MB left",
-                   f"the full log of process {pid} was given up to make room for the recording"], "notes")
+                   f"the full log of process {pid} was discarded to make room for the recording"], "notes")
     for note in notes:
         expect_in(f"cudadiag: {note}; free some space", recorded.stderr, "message")
     expect(said["logs"], "", "logs that are left")

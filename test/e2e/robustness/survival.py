@@ -430,8 +430,8 @@ def nothing_is_claimed_where_nothing_was_recorded(machine):
     for report in (machine.report("-o", "unrecorded"), json.loads(out.read_text())):
         expect(report["verdict"], "inconclusive", "verdict without the recorder")
         expect([note["code"] for note in report["notes"]], ["nothing-recorded"], "its notes")
-        expect_in("it was run without recording: ", report["notes"][0]["text"], "why")
-    expect_in("\nit was run without recording: ", machine.cudadiag("status", "-o", "unrecorded").stdout, "status")
+        expect_in("the program was not recorded: ", report["notes"][0]["text"], "why")
+    expect_in("\nthe program was not recorded: ", machine.cudadiag("status", "-o", "unrecorded").stdout, "status")
     expect_in("\nnote unrecorded: ", machine.cudadiag("dump", "-o", "unrecorded").stdout, "dump")
 
 
@@ -443,7 +443,7 @@ def run_that_was_not_watched_is_inconclusive(machine):
     expect((report["verdict"], report["findings"]), ("inconclusive", []), "verdict")
     expect([note["code"] for note in report["notes"]], ["recorder-disabled", "cupti-held"], "notes")
     expect(machine.cudadiag("report", "-o", "here").stdout, "cudadiag: cannot tell whether CUDA failed in this session: "
-           "the recorder stepped aside: Simulated rival profiler; another profiler holds CUPTI: switch it off for this "
+           "the recorder stepped aside: Simulated rival profiler; another profiler uses CUPTI: turn it off for this "
            "run\n", "what is read of it")
     expect_in("no record of its work: the recorder stepped aside", machine.cudadiag("status", "-o", "here").stdout,
               "status")

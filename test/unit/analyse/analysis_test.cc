@@ -62,7 +62,7 @@ TEST_CASE("if the launcher knows why nothing was recorded, nothing is guessed") 
   CHECK(analysis.verdict == Verdict::inconclusive);
   REQUIRE(analysis.notes.size() == 1);
   CHECK(analysis.notes[0].code == analyse::NoteCode::nothing_recorded);
-  CHECK(analysis.notes[0].text == "it was run without recording: there is no recorder; reinstall cudadiag");
+  CHECK(analysis.notes[0].text == "the program was not recorded: there is no recorder; reinstall cudadiag");
 }
 
 TEST_CASE("a recorder that stepped aside leaves the verdict open, however well the program ended") {
@@ -76,7 +76,7 @@ TEST_CASE("a recorder that stepped aside leaves the verdict open, however well t
   const Analysis analysis = cudadiag::analyse::analyse(session);
   CHECK(analysis.verdict == Verdict::inconclusive);
   CHECK(analysis.notes.front().text ==
-        "process 0: the recorder stepped aside: another tool holds CUPTI; another profiler holds CUPTI: switch it off "
+        "process 0: the recorder stepped aside: another tool holds CUPTI; another profiler uses CUPTI: turn it off "
         "for this run");
 }
 

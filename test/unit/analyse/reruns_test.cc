@@ -272,7 +272,7 @@ TEST_CASE("the result of a rerun without values counts if taking values led the 
   const Analysis alone = runs.look();
   CHECK(alone.reruns[0].disturbed);
   CHECK(alone.failures[0].because.text().ends_with(
-      "; a rerun, in which cudadiag took values, ended with status 1 before it reached this call"));
+      "; a rerun, in which cudadiag read values, ended with status 1 before it reached this call"));
   CHECK(disturbances(alone).empty());
 
   Runs proven = runs;
@@ -280,8 +280,8 @@ TEST_CASE("the result of a rerun without values counts if taking values led the 
   CHECK(proven.look().failures[0].because == "in a rerun, call 3 of this line ran alone on the GPU and failed");
   CHECK(disturbances(proven.look()) ==
         std::vector<std::string>{
-            "rerun 1: while cudadiag took values, the program ended with status 1 before it reached the "
-            "failing call; rerun 2 took none"});
+            "rerun 1: while cudadiag read values, the program ended with status 1 before it reached the "
+            "failing call; rerun 2 read none"});
 
   runs.add(passed(1, 1));
   CHECK_FALSE(runs.look().reruns[1].disturbed);
@@ -305,7 +305,7 @@ TEST_CASE("a rerun whose operators were inspected says nothing of a race, nor do
   Runs failed = runs;
   failed.add(waited_for(run_of_bad(2, 3), 2));
   CHECK(disturbances(failed.look()) ==
-        std::vector<std::string>{"rerun 1: while cudadiag took values, the program did not fail; rerun 2 took none"});
+        std::vector<std::string>{"rerun 1: while cudadiag read values, the program did not fail; rerun 2 read none"});
   runs.add(passed(5));
   CHECK(runs.look().vanished == Vanished::open);
   CHECK(disturbances(runs.look()).empty());

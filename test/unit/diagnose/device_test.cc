@@ -427,7 +427,7 @@ TEST_CASE("a dump may name any node of a graph, including one of several kernels
   CHECK(lines_of(report.findings.at(0)) == std::vector<int>{10, 20, 10});
   CHECK(device_of(report).line == 8);
   CHECK(device_of(report).join == "same kernel; its grid was not recorded; it is candidate 1");
-  CHECK(report.findings.at(0).because.text().find("a node of the line listed first may have") != std::string::npos);
+  CHECK(report.findings.at(0).because.text().find("a node of the line listed first may run") != std::string::npos);
 }
 
 TEST_CASE("a dump belongs to the one of two findings whose kernel and grid it names") {

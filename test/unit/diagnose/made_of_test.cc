@@ -44,5 +44,5 @@ TEST_CASE("a NaN that came in is not reported as computed") {
   value.role = DeliveredNonFinite::Role::loaded;
   CHECK(made_of("aten::lift_fresh", value, {}) == "the data of this tensor contained NaN");
   value.role = DeliveredNonFinite::Role::passed;
-  CHECK(made_of("aten::full", value, {}) == "aten::full was given NaN as a number");
+  CHECK(made_of("aten::full", value, {}) == "the number NaN was passed to aten::full");
 }

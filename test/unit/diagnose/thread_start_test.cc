@@ -110,7 +110,7 @@ TEST_CASE("the line that started a thread leads if the thread runs no user line"
   CHECK(finding.grade == analyse::Grade::proven);
   CHECK(finding.because ==
         "it failed in a rerun; the operation was issued at " + std::string(kLaunchingLibrary) +
-            ":2567, embedding, on a thread that runs no line of yours; the leading line started that thread");
+            ":2567, embedding, on a thread that runs no line of yours; the line shown started that thread");
   const std::string text = report::write_text(runs.report(), {report::Verbosity::verbose, false, 200, false});
   CHECK(text.find("Issued  by " + std::string(kLaunchingLibrary) +
                   ":2567, embedding, on a thread that this line started\n") != text.npos);
@@ -129,7 +129,7 @@ TEST_CASE("the first user line leads, through threads that started threads") {
   CHECK((finding.location.file == kStartingScript && finding.location.line == 7));
   CHECK(finding.thread_start->stack.size() == 4);
   runs.deliveries()[0].pool = true;
-  CHECK(runs.finding().because.text().ends_with("the leading line gave this work to the pool"));
+  CHECK(runs.finding().because.text().ends_with("the line shown submitted this work to the thread's pool"));
 }
 
 TEST_CASE("the latest start reported before the operation counts") {

@@ -194,7 +194,7 @@ TEST_CASE("a debugger that failed is ignored, whatever it printed before") {
   CHECK(witness.check.same.empty());
   CHECK(outcome(witness) == "cuda-gdb failed");
   CHECK(sentences(debugger_witness(failure_of("load.nvcudmp.gz"), "nothing of use\n", "")) ==
-        Fields{"cuda-gdb said nothing that can be compared"});
+        Fields{"cuda-gdb reported nothing that can be compared"});
 }
 
 TEST_CASE("any text is survived, and only known forms are accepted") {

@@ -95,7 +95,7 @@ TEST_CASE("a dump without a failure") {
   Testimony damaged;
   damaged.damaged = 2;
   CHECK(joined(describe(damaged)) ==
-        "No exception in what could be read\nDamaged 2 parts of the dump could not be read\n");
+        "No exception in the parts that could be read\nDamaged 2 parts of the dump could not be read\n");
 }
 
 TEST_CASE("the JSON of a completely known failure") {

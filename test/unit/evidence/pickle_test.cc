@@ -133,6 +133,6 @@ TEST_CASE("JSON that is broken, or nested too deeply, is refused") {
   for (const std::string& text :
        {std::string(R"({"a": )"), std::string("{} {}"), std::string(100, '['), std::string("{\"a\": [1, }")}) {
     Document document(text);
-    CHECK(read_json(document) == "it is not JSON, or too large");
+    CHECK(read_json(document) == "it is not JSON, or it is too large");
   }
 }

@@ -105,9 +105,9 @@ TEST_CASE("the report of PyTorch's allocator has lines, and says fragmented only
   const Lines lines = tensor_lines(memory, "/home/u", false);
   REQUIRE(lines.size() == 4);
   CHECK(lines[0] ==
-        "PyTorch had reserved 20.0 MiB and allocated 12.0 MiB of it; the largest free piece was 5.0 MiB; it ran out "
+        "PyTorch had reserved 20.0 MiB and allocated 12.0 MiB of it; the largest free block was 5.0 MiB; it ran out "
         "2 times");
-  CHECK(lines[1] == "that much was free, but only in smaller pieces: the memory is fragmented");
+  CHECK(lines[1] == "that much was free, but only in smaller blocks: the memory is fragmented");
   CHECK(lines[2] == "12.0 MiB in 3 tensors from a.py:7, f");
   CHECK(lines[3] ==
         "4.0 KiB kept alive by the OutOfMemoryError raised at a.py:9: leave its except block before trying again");

@@ -196,7 +196,7 @@ TEST_CASE("a log that is given up is removed, and nothing is written after it") 
   LogWriter writer = writer_in(folder.path());
   writer.record(launch(1, 1, 10).data());
   writer.flush();
-  CHECK(writer.give_up().what == "the full log of process 4711 was given up to make room for the recording");
+  CHECK(writer.give_up().what == "the full log of process 4711 was discarded to make room for the recording");
   writer.record(launch(2, 1, 20).data());
   writer.flush();
   CHECK(std::filesystem::is_empty(folder.path()));

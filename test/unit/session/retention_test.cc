@@ -266,7 +266,7 @@ TEST_CASE("no more recordings of a pass are read than a launcher has places for"
   REQUIRE(std::holds_alternative<session::Session>(opened));
   const auto& notes = std::get<session::Session>(opened).manifest.notes;
   REQUIRE(notes.size() == 1033);
-  CHECK(notes.front() == "68 recordings were left out: at most 1032 of a pass are read");
+  CHECK(notes.front() == "68 recordings were left out: cudadiag reads at most 1032 of one run");
 }
 
 TEST_CASE("a manifest that is too large is reported as such") {

@@ -47,7 +47,7 @@ TEST_CASE("a line that was not reached, or had no value, is named") {
   delivery.visits = {3};
   const auto without = silent_lines({"train.py:41"}, session_with(delivery));
   REQUIRE(without.size() == 1);
-  CHECK(contains(without.front(), "no name in it has a value"));
+  CHECK(contains(without.front(), "no variable whose value"));
   delivery.values.emplace_back();
   CHECK(silent_lines({"train.py:41"}, session_with(delivery)).empty());
 }

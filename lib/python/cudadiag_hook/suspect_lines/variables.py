@@ -15,7 +15,7 @@ def source_of(file):
     if cache is not None and len(cache) > 2:
         return "".join(cache[2])  # cells of notebooks
     if posix.stat(file).st_mode & 0o170000 != 0o100000:
-        raise OSError("not a regular file: reading it might consume input of the target")
+        raise OSError("not a regular file: reading it might consume input of the program")
     with open(file, "rb") as stream:
         return stream.read(8 << 20)
 

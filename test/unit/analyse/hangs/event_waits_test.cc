@@ -55,7 +55,7 @@ TEST_CASE("an event that may have been reached only moves the waiting operation 
   picture.issue(t, op::Kind::kernel, op::kMarked);
   CHECK(candidate_streams(picture) == StreamIds{t, t, s});
   CHECK(first_failure(picture.process)->candidates[2].because ==
-        "waits for an event of another stream, and can have run only if that had completed");
+        "waits for an event of another stream, and can have run only if that event had completed");
 }
 
 TEST_CASE("a marker after the recording of an event, queued later, does not prove that the event was not reached") {

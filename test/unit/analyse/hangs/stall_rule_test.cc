@@ -332,8 +332,8 @@ TEST_CASE("a stall is the same hang after it is read back from the manifest") {
   CHECK(failure->kind == Kind::hang);
   CHECK(failure->grade == Grade::bracketed);
   CHECK(failure->because ==
-        "no operation of stream 0x100 is known to have finished, operation 1 has not, and it is the only one in which "
-        "the stream can be; no earlier call of its line was seen to take 0.8 s");
+        "no operation of stream 0x100 is known to have finished, operation 1 has not, and it is the only one that the "
+        "stream can be executing; no earlier call of its line was seen to take 0.8 s");
   CHECK(failure->hang->stall == &read.stalls[0]);
   CHECK(failure->hang->stall->ended_after == 8.5);
   REQUIRE(failure->hang->wait);
