@@ -65,7 +65,7 @@ def check_target(machine, name):
     if name in targets.CLEAN:
         ours = [line for line in recorded.stderr.splitlines() if line.startswith("cudadiag: ")]
         handled = any("; " in line for line in ours)
-        silence = "no CUDA failure is known to have ended it" if handled else "no CUDA failure was recorded"
+        silence = "no CUDA failure is known to have ended the program" if handled else "no CUDA failure was recorded"
         failed = [silence] if plain.returncode else []
         if plain.returncode < 0:
             failed.append(f"the command was ended by signal {-plain.returncode} ({signal.Signals(-plain.returncode).name})")

@@ -48,7 +48,8 @@ def rerun_proves_the_forward_line(machine):
         finding = confirmed(machine, what)
         (forward,) = [line for line in finding["related"] if line["role"] == "forward"]
         expect((place(forward), forward["grade"]), (true_line(SOURCE, "TRUE LINE " + what), "proven"), what)
-        expect_in("PyTorch recorded the forward-pass line when it created the autograd node", finding["evidence"]["because"], "evidence")
+        expect_in("PyTorch recorded the forward-pass line when it created the autograd node",
+                  finding["evidence"]["because"], "evidence")
         expect_in("(proven)", machine.cudadiag("report").stdout, "text")
 
 

@@ -105,4 +105,4 @@ def dump_that_is_broken_is_refused(machine):
         file.write_bytes(bytes)
         ended = _ranks(machine, "missing")
         expect_in("dumps/rank_2 is not used: " + why, ended.stderr, "why")
-        expect_in("rank 1 of group tp1 is not recorded, and the others wait in all_reduce 4 for them", ended.stdout, why)
+        expect_in("rank 1 of group tp1 was not recorded, and the others wait in all_reduce 4 for it", ended.stdout, why)

@@ -78,7 +78,7 @@ def call_of_another_size_is_named(machine):
     lines = _lines()
     found, answer, text = _stuck(machine, "ddp", "size")
     expect((answer, found["difference"]), (("mismatch", "world", "all_reduce", 4, []), "count"), "ddp")
-    expect_in(f"rank 2 calls all_reduce 4 of 64 float32 at {PROGRAM}:{lines['ALL REDUCE']}, all_reduce, where ranks 0 and 1 call "
+    expect_in(f"rank 2 calls all_reduce 4 of 64 float32 at {PROGRAM}:{lines['ALL REDUCE']}, all_reduce, while ranks 0 and 1 call "
               "all_reduce 4 of 1,024 float32, in group world", text.replace(str(pathlib.Path(program(PROGRAM)[1]).parent) + "/", ""), "ddp")
     for shape, group in (("pipeline", "pp1"), ("experts", "ep1")):
         found, answer, text = _stuck(machine, shape, "size")

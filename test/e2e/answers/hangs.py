@@ -82,7 +82,7 @@ def live_run_shows_where_its_streams_stand(machine):
             expect(_place(second["operations"][0]["location"]), _line("EVENT other_stream"), "line of the wait")
             expect([wait["for"] for wait in second["waits"]], ["stream"], "what the second stream waits for")
         if shape == "value":
-            expect_in("equals 7; no stream has a write to it queued", first["waits"][0]["text"], "the wait")
+            expect_in("equals 7; no stream has queued a write to it", first["waits"][0]["text"], "the wait")
         text = expect_success(machine.cudadiag("status")).stdout
         expect_in(f"stuck.cc:{_line('WAITS ' + shape)[1]}, main", text, "text")
         run.terminate()

@@ -163,7 +163,7 @@ def refusal_of_pytorchs_allocator_is_out_of_memory_without_a_cuda_failure(machin
 def refusal_of_pytorchs_allocator_that_was_caught_is_none(machine):
     result = machine.run(*program("refuses.py"), "caught", options=["--rerun=never"])
     expect(result.returncode, 3, "status")
-    expect_in("cudadiag: no CUDA failure is known to have ended it; 1 call of CUDACachingAllocator::malloc ", result.stderr,
+    expect_in("cudadiag: no CUDA failure is known to have ended the program; 1 call of CUDACachingAllocator::malloc ", result.stderr,
               "what is said")
 
 

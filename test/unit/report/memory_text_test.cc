@@ -80,7 +80,7 @@ TEST_CASE("the holders of the memory") {
   MemoryUse memory = *explained_report().findings[0].memory_use;
   const Lines lines = memory_lines(memory, "/home/u", false);
   CHECK(lines == Lines{"6.0 MiB requested, 4.0 MiB of 1.0 GiB free; this process held 900.0 MiB",
-                       "800.0 MiB in 2 pieces from train.py:12, main (PyTorch's caching allocator)",
+                       "800.0 MiB in 2 allocations from train.py:12, main (PyTorch's caching allocator)",
                        "100.0 MiB held by process 4800 (python3) after this one had ended"});
   memory.whole = false;
   memory.peak = 950u << 20;
