@@ -237,8 +237,8 @@ void prove_core_dump(const fs::path& scratch, std::vector<Proof>& proofs) {
                       named ? Proof::Outcome::not_known : Proof::Outcome::problem});
   } else {
     proofs.push_back({"core dumps", "no GPU core dump appeared",
-                      "device lines will be missing; check that the temporary "
-                      "folder is writable and no debugger is attached"});
+                      "reports will lack the failing line of a kernel; check that the temporary folder is writable and "
+                      "no debugger is attached"});
   }
 }
 

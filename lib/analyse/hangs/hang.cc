@@ -73,8 +73,8 @@ std::string because(const StreamWait* wait) {
     case StreamWait::For::stream:
       return "it waits for another stream";
     case StreamWait::For::value:
-      return wait->write == nullptr ? "it waits for a value, and no stream has queued a write of it"
-                                    : "it waits for a value whose write is queued but not done";
+      return wait->write == nullptr ? "it waits for a value, and no stream has queued a write of that value"
+                                    : "it waits for a value whose write is queued but has not been executed";
     case StreamWait::For::semaphore:
       return "it waits for an external semaphore";
   }

@@ -203,7 +203,7 @@ const std::vector<Rule>& indexing_rules() {
       {.id = "repeat-lengths",
        .assertions = {"result_size == cumsum_ptr[size - 1]"},
        .texts = {"the output_size given to repeat_interleave is not the sum of its repeats"},
-       .fix = {"leave output_size out to see the sum, or compare it with repeats.sum() before the call"},
+       .fix = {"omit output_size, or compare it with repeats.sum() before the call"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.repeat_interleave.html"},
       {.id = "repeat-lengths",
        .assertions = {"repeat >= 0"},
