@@ -284,7 +284,7 @@ def bisect_runs_the_command_of_somebody_else_only_if_asked_and_says_what_it_runs
     expect_in(f"cudadiag bisect --foreign {folder}", refused.stderr, "way to run it")
     said = machine.cudadiag("bisect", folder, "--foreign").stderr
     expect(trace.exists(), True, "whether it ran")
-    expect(said.splitlines()[0], "cudadiag: running again, not isolated (it can write files): "
+    expect(said.splitlines()[0], "cudadiag: running the command again without isolation, so it can write files: "
            f"sh -c 'echo >>{trace}; exit 3'  (in {machine.folder})", "first line")
 
 
