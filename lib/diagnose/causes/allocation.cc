@@ -116,9 +116,9 @@ const std::vector<Rule>& allocation_rules() {
        .calls = {"BFCAllocator"},
        .when = sized,
        .texts = {"JAX's memory pool refused {size}, though no CUDA call failed and the GPU had {free} free: often the "
-                 "part of the GPU that JAX reserves at its start is too small, or its free memory is in pieces",
+                 "part of the GPU that JAX reserves at its start is too small, or its free memory is fragmented",
                  "JAX's memory pool refused {size}, though no CUDA call failed: often the part of the GPU that JAX "
-                 "reserves at its start is too small, or its free memory is in pieces"},
+                 "reserves at its start is too small, or its free memory is fragmented"},
        .fix = {"let JAX reserve more (XLA_PYTHON_CLIENT_MEM_FRACTION=.95), or let its pool grow "
                "(XLA_PYTHON_CLIENT_PREALLOCATE=false)",
                "request less at once: smaller batches, donated arguments (donate_argnums), jax.checkpoint"},
