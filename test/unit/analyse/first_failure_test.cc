@@ -50,7 +50,8 @@ TEST_CASE("an operation whose place is lost is not an answer, and a damaged reco
   const auto failure = first_failure(picture.process);
   CHECK(failure->grade == Grade::suspected);
   CHECK(failure->damaged);
-  CHECK(failure->because.text().ends_with("; the recording is damaged and lacks the place where the operation was issued"));
+  CHECK(failure->because.text().ends_with(
+      "; the recording is damaged and lacks the place where the operation was issued"));
   record.native_stacks = {{{{0, 0x40}}, false}};
   record.sites[site - 1].native = 1;
   CHECK(first_failure(picture.process)->grade == Grade::bracketed);

@@ -106,7 +106,8 @@ TEST_CASE("an error that was asked for late, with nothing done afterwards and a 
   CHECK(findings.failures[0].reported == calls.error(1));
   CHECK(findings.failures[0].noticed == calls.error(3));
   CHECK(findings.failures[0].because ==
-        "the call itself returned it, and so did cudaGetLastError after its thread had continued, and its thread then did "
+        "the call itself returned it, and so did cudaGetLastError after its thread had continued, and its thread then "
+        "did "
         "nothing more; it failed 2 times");
 }
 
