@@ -246,6 +246,8 @@ void Feed::operation(const Issued& issued, Pending& pending) {
       const std::uint64_t value = wire::load(record, operation::kValue);
       const bool tells = what == MemoryOperation::write || what == MemoryOperation::signal_semaphore;
       if (!tells) order_.word_waited(argument, stream, ending(what, value));
+      // The word may be in the memory that a watched copy reads.
+      if (tells || what == MemoryOperation::unknown) host_writes_.mediator(order_.now(), stream);
       // A batch is recorded as its first wait, and may also write after that.
       return tells || what == MemoryOperation::unknown ? order_.word_written(argument, stream, value)
                                                        : order_.host_told(stream);
@@ -311,8 +313,10 @@ void Feed::kernel(const Issued& issued, const Pending& pending) {
   access.thread = wire::load(record, operation::kThread);
   access.ticks = wire::load(record, operation::kTicks);
   access.words = launch_words(pending);
-  // The kernel can read host memory, so it may wait there for the host.
-  if (std::any_of(pending.words.begin(), pending.words.end(), [&](const Word& w) { return is_of_host(w.value); })) {
+  // A kernel that can read host memory may wait there for the host.
+  if (std::any_of(pending.words.begin(), pending.words.end(), [&](const Word& word) {
+        return is_of_host(word.value) || launch_bytes_.may_write_elsewhere(word.function);
+      })) {
     host_writes_.mediator(access.at, issued.stream);
   }
   std::vector<std::uint32_t> addresses;

@@ -128,7 +128,8 @@ void Feed::graph(const std::byte* record, StreamNumber stream) {
   const Moment at = order_.graph_launched(exec, stream);
   graph_accesses(graph, record, at, stream);
   const bool meets_host = std::any_of(graph.accesses.begin(), graph.accesses.end(), [&](const Access& access) {
-    return access.what == What::kernel && is_of_host(access.begin);
+    return access.what == What::kernel &&
+           (is_of_host(access.begin) || launch_bytes_.may_write_elsewhere(access.function));
   });
   if (graph.order != 0 || meets_host) host_writes_.mediator(at, stream);
   for (const std::uint64_t event : graph.recorded) order_.event_recorded(event, stream);

@@ -65,4 +65,14 @@ const std::vector<sass::ParameterBytes>& LaunchBytes::of(const std::byte* record
   return fresh.bytes;
 }
 
+bool LaunchBytes::may_write_elsewhere(std::uint32_t function) {
+  if (!code_of_) return false;
+  const auto known = writes_elsewhere_.find(function);
+  if (known != writes_elsewhere_.end()) return known->second;
+  const Codes codes = code_of_(function);
+  if (codes.empty()) return false;
+  return writes_elsewhere_[function] = std::any_of(codes.begin(), codes.end(),
+                                                   [](const auto& code) { return code->accesses().writes_elsewhere; });
+}
+
 }  // namespace cudadiag::races

@@ -29,6 +29,10 @@ class LaunchBytes {
   const std::vector<sass::ParameterBytes>& of(const std::byte* record, std::uint32_t function,
                                               std::string_view parameters, std::vector<std::uint32_t> addresses);
 
+  // Whether a kernel of that name writes through pointers that it reads from memory. Returns false if its code is
+  // unknown.
+  bool may_write_elsewhere(std::uint32_t function);
+
   static const std::vector<sass::ParameterBytes> kNone;
 
  private:
@@ -41,8 +45,9 @@ class LaunchBytes {
   static constexpr std::size_t kMostCodes = 8;
 
   CodeOf code_of_;
-  std::unordered_map<std::string, Known> known_;  // keyed by everything that the result depends on
-  std::map<Codes, int> failures_;                 // in a row, per set of codes
+  std::unordered_map<std::string, Known> known_;              // keyed by everything that the result depends on
+  std::map<Codes, int> failures_;                             // in a row, per set of codes
+  std::unordered_map<std::uint32_t, bool> writes_elsewhere_;  // by function, for those with known code
 };
 
 }  // namespace cudadiag::races

@@ -48,6 +48,7 @@ struct KernelAccesses {
   bool known = false;  // false if the code could not be followed
   std::set<CodeAccess> accesses;
   std::vector<std::uint32_t> parameters;  // sorted offsets where the parameters begin; empty if unknown
+  bool writes_elsewhere = false;          // through an address that is in no parameter, such as one read from memory
 
   // Returns how the code uses the memory that the word at `parameter` points to. The mode is unknown if code may write
   // through an address that may also come from another word, or from another element of an array. Of several words with

@@ -92,7 +92,7 @@ class HostWriteBuilder {
                            ? "the bytes changed while cudadiag kept the copy from beginning, and all work ordered "
                              "before the copy had finished"
                            : "the bytes changed after the copy was issued and before it began, and no recorded "
-                             "operation can have written them";
+                             "operation is known to have written them";
   }
 
   const session::Race& from_;

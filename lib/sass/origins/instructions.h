@@ -25,6 +25,7 @@ class Instructions {
   // Changes whenever something new is stored in shared or local memory, because loads from there may return it.
   std::uint32_t memory_version() const { return memory_version_; }
   const std::set<CodeAccess>& accesses() const { return accesses_; }
+  bool writes_elsewhere() const { return writes_elsewhere_; }
   const std::map<std::uint32_t, std::set<CodeAccess>>& accesses_by_instruction() const { return by_instruction_; }
 
  private:
@@ -115,6 +116,7 @@ class Instructions {
   bool noting_ = false;
   std::uint32_t at_ = 0;  // the current instruction
   std::set<CodeAccess> accesses_;
+  bool writes_elsewhere_ = false;
   std::map<std::uint32_t, std::set<CodeAccess>> by_instruction_;
 };
 

@@ -116,7 +116,8 @@ void Instructions::note(const Halves& place, Mode mode) {
   const auto same_word = [](Origin a, const Origin& b) { return a.shifted = b.shifted, a == b; };
   std::sort(access.origins.begin(), access.origins.end());
   access.origins.erase(std::unique(access.origins.begin(), access.origins.end(), same_word), access.origins.end());
-  if (access.anywhere || !access.origins.empty()) note(std::move(access));
+  if (access.anywhere || !access.origins.empty()) return note(std::move(access));
+  writes_elsewhere_ |= mode != Mode::read;
 }
 
 void Instructions::note(CodeAccess access) {

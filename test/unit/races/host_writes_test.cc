@@ -152,9 +152,19 @@ TEST_CASE("a change of an unwatched copy, or one reported twice, says nothing") 
 }
 
 TEST_CASE("earlier work that is ordered before the copy explains a change, unless it had finished") {
-  enum class Earlier { copy_to_it, copy_beside_it, writer, reader, host_function, wait_for_word, other_stream };
-  for (const Earlier earlier : {Earlier::copy_to_it, Earlier::copy_beside_it, Earlier::writer, Earlier::reader,
-                                Earlier::host_function, Earlier::wait_for_word, Earlier::other_stream}) {
+  enum class Earlier {
+    copy_to_it,
+    copy_beside_it,
+    writer,
+    reader,
+    host_function,
+    wait_for_word,
+    write_word,
+    other_stream
+  };
+  for (const Earlier earlier :
+       {Earlier::copy_to_it, Earlier::copy_beside_it, Earlier::writer, Earlier::reader, Earlier::host_function,
+        Earlier::wait_for_word, Earlier::write_word, Earlier::other_stream}) {
     for (const bool finished : {false, true}) {
       for (const bool held : {false, true}) {
         Process p;
@@ -167,6 +177,11 @@ TEST_CASE("earlier work that is ordered before the copy explains a change, unles
         if (earlier == Earlier::wait_for_word) {
           wire::store(p.blank(Kind::memory_operation, 0), operation::kMemoryOperation,
                       static_cast<std::uint8_t>(operation::MemoryOperation::wait_equal));
+          p.hand();
+        }
+        if (earlier == Earlier::write_word) {
+          wire::store(p.blank(Kind::memory_operation, 0), operation::kMemoryOperation,
+                      static_cast<std::uint8_t>(operation::MemoryOperation::write));
           p.hand();
         }
         if (earlier == Earlier::other_stream) p.event(Kind::event_record, 1), p.event(Kind::event_wait, 0);
