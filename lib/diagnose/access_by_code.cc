@@ -18,18 +18,20 @@ constexpr std::int64_t kNull = 64 << 10;
 constexpr std::int64_t kLowest = std::int64_t{1} << 32;  // addresses below are never handed out
 constexpr std::int64_t kPage = 2 << 20;                  // memory is mapped in pages of this size
 constexpr std::int64_t kSlack = 4096;                    // elements before the beginning
-constexpr std::int64_t kPoolPiece = 1 << 30;             // a pool keeps more memory mapped than it hands out
+// How far from an allocation memory may be mapped that no recorded call allocated. On an H200, addresses up to 200 MiB
+// after a small allocation did not fail; 256 MiB and more did. Pools keep more memory mapped than they hand out.
+constexpr std::int64_t kMaybeMapped = 1 << 30;
 
 // How an access lies to the memory of its word.
 struct Fault {
   Relation relation = Relation::unknown;
   std::uint64_t distance = 0;
   bool overflow = false;
+  bool by_exclusion = false;  // the address may be mapped, but no other access can have failed
   const sass::CertainAccess* access = nullptr;
   const ParameterWord* word = nullptr;  // null if unknown
 };
 
-std::int64_t round_up(std::int64_t value) { return (value + kPage - 1) / kPage * kPage; }
 std::int64_t round_down(std::int64_t value) { return value / kPage * kPage; }
 
 class Judgement {
@@ -38,42 +40,47 @@ class Judgement {
 
   std::optional<Fault> run() const {
     std::vector<Fault> faults;
+    bool others = false;  // there are accesses that may have failed, too
     for (const sass::CertainAccess& access : all_.accesses) {
       if (access.space != sass::Space::global && access.space != sass::Space::generic) continue;
-      if (auto fault = fault_of(access)) faults.push_back(*fault);
+      const Fault fault = fault_of(access);
+      if (fault.relation == Relation::inside) continue;
+      if (fault.relation != Relation::unknown) faults.push_back(fault);
+      others |= fault.relation == Relation::unknown && fault.word != nullptr;
     }
     const Fault* worst = nullptr;
     for (const Fault& fault : faults) {
       if (fault.word == nullptr || fault.word != faults.front().word) return std::nullopt;
+      if (fault.by_exclusion && others) return std::nullopt;
       if (worst == nullptr || fault.distance > worst->distance) worst = &fault;
     }
     return worst == nullptr ? std::nullopt : std::optional(*worst);
   }
 
  private:
-  std::optional<Fault> fault_of(const sass::CertainAccess& access) const {
+  Fault fault_of(const sass::CertainAccess& access) const {
     const auto word =
         std::ranges::find_if(launch_.words, [&](const ParameterWord& each) { return access.parameter == each.offset; });
     Fault fault{.access = &access, .word = word == launch_.words.end() ? nullptr : &*word};
     const std::int64_t from = fault.word == nullptr ? 0 : static_cast<std::int64_t>(fault.word->value);
     if (launch_.error == kMisaligned) return misaligned(fault, from + access.least);
     const bool has_memory = fault.word != nullptr && fault.word->where.allocation != nullptr;
-    fault.relation = has_memory ? of_memory(fault) : of_number(from + access.least, from + access.most);
-    return fault.relation == Relation::unknown ? std::nullopt : std::optional(fault);
+    fault.relation = has_memory ? of_memory(fault) : of_number(fault, from + access.least, from + access.most);
+    return fault;
   }
 
-  static std::optional<Fault> misaligned(Fault fault, std::int64_t first) {
+  static Fault misaligned(Fault fault, std::int64_t first) {
     const std::int64_t bytes = fault.access->bytes;
-    if (bytes < 2 || first < 0) return std::nullopt;
+    if (bytes < 2 || first < 0) return fault;
     const std::int64_t off = first % bytes != 0 ? first % bytes : fault.access->step % bytes;
-    if (off == 0) return std::nullopt;
+    if (off == 0) return fault;
     fault.relation = Relation::misaligned;
     fault.distance = static_cast<std::uint64_t>(off);
     return fault;
   }
 
   // Judges an address outside all known memory.
-  Relation of_number(std::int64_t least, std::int64_t most) const {
+  Relation of_number(Fault& fault, std::int64_t least, std::int64_t most) const {
     if (least < 0) return Relation::unknown;
     if (least < kNull) return Relation::null;
     if (most < kLowest) return Relation::never_allocated;
@@ -82,12 +89,13 @@ class Judgement {
     };
     if (is_of_host(least) && is_of_host(most)) return Relation::host;
     const bool none_live = !is_live(least) && !is_live(most);
+    fault.by_exclusion = true;
     return all_.only_these && launch_.all_known && none_live ? Relation::never_allocated : Relation::unknown;
   }
 
   Relation of_memory(Fault& fault) const {
     const analyse::Whereabouts& where = fault.word->where;
-    if (where.state == State::freed) return of_freed(*where.allocation);
+    if (where.state == State::freed) return of_freed(fault, *where.allocation);
     if (fault.word->out_of_reach) return Relation::other_device;
     const auto begin = static_cast<std::int64_t>(where.allocation->address);
     const auto size = static_cast<std::int64_t>(where.bytes);
@@ -96,33 +104,34 @@ class Judgement {
     const std::int64_t first = offset + fault.access->least, last = offset + fault.access->most;
     // An index of 32 bits that overflowed is off by 2^32 elements.
     const std::int64_t wrapped = kLowest * bytes;
-    if (last + bytes > size && fails(begin + last, round_up(begin + size) - 1, *where.allocation)) {
+    if (last + bytes > size && fails(fault, begin + last, last - size, *where.allocation)) {
       fault.distance = static_cast<std::uint64_t>(std::max<std::int64_t>(0, last - size));
-      fault.overflow = last - wrapped >= -kSlack * bytes && last - wrapped < size;
+      const bool far = last - size > kSlack * bytes;  // nearer ones are no overflow but off by some elements
+      fault.overflow = far && last - wrapped >= -kSlack * bytes && last - wrapped < size;
       return Relation::past_end;
     }
-    if (first < 0 && fails(begin + first, round_down(begin), *where.allocation)) {
+    if (first < 0 && fails(fault, begin + first, -first, *where.allocation)) {
       fault.distance = static_cast<std::uint64_t>(-first);
-      fault.overflow = first + wrapped >= 0 && first + wrapped < size;
+      fault.overflow = -first > kSlack * bytes && first + wrapped >= 0 && first + wrapped < size;
       return Relation::before;
     }
-    return Relation::unknown;
+    return first >= 0 && last + bytes <= size ? Relation::inside : Relation::unknown;
   }
 
   // The freed memory must be the reason if nothing else can fail, or if it was a large allocation that is now unmapped.
-  Relation of_freed(const session::Allocation& allocation) const {
+  Relation of_freed(Fault& fault, const session::Allocation& allocation) const {
     const bool unmapped = allocation.kind == Kind::device && allocation.bytes >= static_cast<std::uint64_t>(kPage);
     const bool of_host = allocation.kind >= Kind::pinned;
+    fault.by_exclusion = !unmapped;
     return unmapped || (all_.only_these && !of_host) ? Relation::freed : Relation::unknown;
   }
 
-  // Returns whether an address on the other side of `edge` of its allocation must fail.
-  bool fails(std::int64_t address, std::int64_t edge, const session::Allocation& allocation) const {
-    if (all_.only_these || address < 0) return true;
-    if (may_be_mapped(address, allocation)) return false;
-    const std::int64_t beyond =
-        address > static_cast<std::int64_t>(allocation.address) ? address - edge : edge - address;
-    return beyond > (allocation.kind == Kind::ordered ? kPoolPiece : 0);
+  // Returns whether an address must be the one that failed. It is `beyond` bytes outside its allocation.
+  bool fails(Fault& fault, std::int64_t address, std::int64_t beyond, const session::Allocation& allocation) const {
+    const bool unmapped = address < 0 || (beyond > kMaybeMapped && !may_be_mapped(address, allocation));
+    fault.by_exclusion = !unmapped;
+    // Memory near an allocation is never in an invalid address space.
+    return unmapped || (all_.only_these && (launch_.error != kInvalidSpace || beyond >= kMaybeMapped));
   }
 
   // Memory is mapped up to the ends of its pages.

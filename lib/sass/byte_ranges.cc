@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "sass/origins/instructions.h"
@@ -71,7 +72,7 @@ class ByteRanges::Implementation {
     OriginSets sets;
     Instructions noting(program_, bank, calls, 0, sets);
     if (program_.empty() || !walk(program_, noting, sets)) return;
-    accesses_ = {true, noting.accesses(), {}};
+    accesses_ = {true, noting.accesses(), {}, noting.writes_elsewhere()};
     if (program_.size() > kMostInstructions || instructions_.unknown_opcodes() != 0) return;
     may_ = may_accesses(noting.accesses_by_instruction());
     detours_.emplace(program_);
@@ -107,10 +108,19 @@ class ByteRanges::Implementation {
     return all;
   }
 
+  // The words that addresses in the code are made of; empty if they are too many to follow a launch for each.
+  std::set<std::uint32_t> addressed_words() const {
+    constexpr std::size_t kMost = 16;
+    std::set<std::uint32_t> words;
+    for (const auto& [at, may] : may_) words.insert(may.words.begin(), may.words.end());
+    return words.size() <= kMost ? words : std::set<std::uint32_t>();
+  }
+
   // A launch in which one more word is an address may go other ways: only the accesses that it has in common count.
   void count_from_words(CertainAccesses& all, const LaunchValues& launch) const {
     std::map<std::size_t, std::vector<CertainAccess>> counted;  // by index in `all`
-    for (std::uint32_t word = 0; word + 8 <= launch.parameters.size(); word += 8) {
+    for (const std::uint32_t word : addressed_words()) {
+      if (word + 8 > launch.parameters.size()) continue;
       if (std::binary_search(launch.addresses.begin(), launch.addresses.end(), word)) continue;
       LaunchValues other = launch;
       other.addresses.insert(std::upper_bound(other.addresses.begin(), other.addresses.end(), word), word);

@@ -12,7 +12,6 @@ using analyse::OperationArgument;
 using State = analyse::Whereabouts::State;
 
 constexpr std::uint64_t kNull = 64u << 10;
-constexpr std::uint64_t kLowest = std::uint64_t{1} << 32;  // CUDA never hands out addresses below this one
 
 // How one address relates to the memory that the parameter pointed to.
 struct Lying {
@@ -77,9 +76,9 @@ class Join {
     if (parameter_ != nullptr && parameter_->value && causes::host_memory_at(*parameter_->value) != nullptr) {
       return {Relation::host, 0, 0};
     }
-    if (address < kLowest) return {Relation::never_allocated, 0, 0};
+    if (address < kLowestAddress) return {Relation::never_allocated, 0, 0};
     // A pointer that the kernel read from memory.
-    if (dump_.parameters.empty() && causes::host_memory_at(address) != nullptr) return {Relation::host, 0, 0};
+    if (parameter_ == nullptr && causes::host_memory_at(address) != nullptr) return {Relation::host, 0, 0};
     return in_allocation(address);
   }
 
@@ -107,6 +106,7 @@ class Join {
     constexpr std::int64_t kSlack = 4096;
     const std::int64_t wrapped = (std::int64_t{1} << 32) * dump_.bytes;
     const auto size = static_cast<std::int64_t>(argument_->where.bytes);
+    if (its.distance <= static_cast<std::uint64_t>(kSlack) * dump_.bytes) return false;  // off by some elements
     if (its.relation == Relation::before) return its.position + wrapped >= 0 && its.position + wrapped < size;
     return its.relation == Relation::past_end && its.position - wrapped >= -kSlack * dump_.bytes &&
            its.position - wrapped < size;

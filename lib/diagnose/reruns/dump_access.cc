@@ -130,6 +130,11 @@ std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, co
   resolve_space(access, state);
   if (access.space == Space::shared || access.space == Space::local) return access;
   for (const std::uint32_t word : base.words) access.parameters.push_back(parameter_at(state, word));
+  // If a value from memory is added too, a small number is an offset, and the pointer came from memory.
+  if (base.others) {
+    std::erase_if(access.parameters,
+                  [](const BaseParameter& each) { return each.value && *each.value < kLowestAddress; });
+  }
   return access;
 }
 

@@ -13,6 +13,7 @@ constexpr std::size_t kMostText = 64u << 20;
 constexpr std::size_t kMostWork = 20'000'000;  // instructions and edges visited
 
 bool ends_path(const Instruction& i) {
+  if (i.base() == "EXIT" && !i.operands.empty()) return false;  // the operand is a condition
   return i.predicate.empty() && is_any(i.base(), {"EXIT", "RET", "BRX", "JMX", "KILL", "BRXU", "JMXU"});
 }
 

@@ -26,6 +26,8 @@ std::optional<MemoryForm> memory_form_of(const Instruction& i) {
 std::uint32_t memory_bytes_of(const Instruction& i) {
   if (i.base() == "UBLKCP") return 0;  // a register contains the size
   if (is_any(i.base(), {"LDSM", "STSM"})) return 16;
+  if (i.has("F32x4") || i.has("F16x8") || i.has("BF16x8")) return 16;
+  if (i.has("F32x2") || i.has("F16x4") || i.has("BF16x4")) return 8;
   if (i.has("U8") || i.has("S8")) return 1;
   if (i.has("U16") || i.has("S16") || i.has("F16") || i.has("BF16")) return 2;
   if (i.has("256")) return 32;

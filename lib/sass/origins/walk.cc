@@ -76,7 +76,9 @@ class Walk {
   // Returns the condition that is true after a branch or exit, or at its target.
   static std::uint32_t known_at(const Instruction& end, bool behind) {
     const std::uint32_t predicate = predicate_of(end.predicate);
-    const bool plain = end.opcode == "EXIT" || (end.opcode == "BRA" && end.operands.size() == 1);
+    // "@P0 EXIT P1" needs both conditions.
+    const bool plain =
+        (end.opcode == "EXIT" && end.operands.empty()) || (end.opcode == "BRA" && end.operands.size() == 1);
     if (!plain || predicate == kNone) return kNone;
     return behind ? predicate ^ 1 : predicate;
   }

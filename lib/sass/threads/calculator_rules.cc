@@ -158,8 +158,10 @@ void Calculator::multiply_high(const Step& step) {
   const auto& code = step.code;
   if (code.values.size() < 3 || step.i.has("X")) return;
   const auto plain = [](const Source& source) { return !source.negative && !source.complement; };
-  const auto a = number(read(code.values[0])), b = number(read(code.values[1])), c = number(read(code.values[2]));
-  if (!a || !b || !c || *c != 0 || !plain(code.values[0]) || !plain(code.values[1])) return;
+  const auto a = number(read(code.values[0])), b = number(read(code.values[1]));
+  const Pair addend = read_pair(code.values[2]);  // of 64 bits: its upper half is added to the result
+  const bool adds_nothing = addend.known && !addend.pointer && addend.form.is_constant() && addend.form.base == 0;
+  if (!a || !b || !adds_nothing || !plain(code.values[0]) || !plain(code.values[1])) return;
   const auto extended = [](std::int64_t value) { return value < kWord / 2 ? value : value - kWord; };
   const auto upper =
       step.i.has("U32")

@@ -26,6 +26,7 @@ Op op_of(const Instruction& i) {
   auto op = kOps.find(base);
   if (op == kOps.end()) op = kOps.find(without_u(base));
   if (op == kOps.end()) return Op::forget;
+  if (op->second == Op::exit && !i.operands.empty()) return Op::lost;  // the operand is another condition
   if (op->second == Op::add && i.has("64")) return Op::add_pairs;
   if (op->second == Op::multiply && i.has("WIDE")) return Op::multiply_wide;
   if (op->second == Op::multiply && i.has("HI")) return Op::multiply_high;

@@ -61,3 +61,5 @@ extern "C" __global__ void strided_loop(float* a, int n, int step) {
 extern "C" __global__ void stencil(const float* a, float* b, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x + 1; if (i < n) b[i - 1] = a[i - 1] + a[i + 1]; }
 extern "C" __global__ void product(float* a, int row, int width) { a[row * width + threadIdx.x] = 1; }
 extern "C" __global__ void clamped(float* a, int last) { int i = min((int)(threadIdx.x + blockIdx.x * 256), last); a[i] = 1; }
+extern "C" __global__ void two_conditions(int* out, int** table, int n, int k) { out[1000 + threadIdx.x] = 1; if (n > (int)threadIdx.x && k > 2) return; table[threadIdx.x][0] = 1; }
+extern "C" __global__ void upper_half(char* to, int u, int k, int w) { to[(w == (int)threadIdx.x) ? (long long)((int)threadIdx.x - u) : (long long)(k + (u >> 2))] = 1; }

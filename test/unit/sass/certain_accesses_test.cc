@@ -1,5 +1,5 @@
 // The accesses that launches are certain to make. The code in test/data/sass/certain.sm90.txt is nvcc's, of the kernels
-// in test/gpu/addresses/cuda.
+// in test/gpu/addresses/cuda, and of the last two in test/data/sass/kernels.cu.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -170,4 +170,16 @@ TEST_CASE("a pointer in a structure among many parameters") {
                               .put(false);
   const auto all = launch.accesses("many_parameters");
   CHECK(extent(all, 48, AccessKind::store) == Extent{0, 8 * (31 + 3 * (1ll << 28))});
+}
+
+TEST_CASE("code after an exit that needs two conditions is followed") {
+  const auto all = Launched({1, 1, 1}, {32, 1, 1}).address().address().put(0).put(3).accesses("two_conditions");
+  CHECK_FALSE(all.only_these);
+  CHECK(extent(all, 0, AccessKind::store) == Extent{4000, 4124});
+}
+
+TEST_CASE("the upper half of a product is added to 64 bits") {
+  const auto all =
+      Launched({1, 1, 1}, {32, 1, 1}).address().put(80'000'000).put(-20'000'000).put(-1).accesses("upper_half");
+  CHECK((!extent(all, 0, AccessKind::store) || extent(all, 0, AccessKind::store) == Extent{0, 0}));
 }
