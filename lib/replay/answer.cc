@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "replay/saved_launch.h"
+
 namespace cudadiag::replay {
 namespace {
 
@@ -21,6 +23,7 @@ std::uint64_t number(std::string_view word, int base = 10) {
 void read_line(std::string_view line, Answer& answer) {
   const std::string_view key = next_word(line);
   if (key == "cannot") answer.cannot = std::string(line.substr(0, 1024));
+  if (key == "gpu") answer.gpu = std::string(line.substr(0, kLongestBus));
   if (key == "launching") answer.launching = true;
   if (key == "only-reached") answer.only_reached = true;
   if (key == "outputs") answer.outputs = true;

@@ -12,6 +12,7 @@ namespace cudadiag::replay {
 
 struct Answer {
   std::string cannot;                            // why the launch could not be made; empty if it could
+  std::string gpu;                               // PCI bus id of the GPU; empty if unknown
   bool launching = false;                        // all steps before the launch are done
   std::optional<std::uint32_t> refused;          // error of the launch call, if it was refused
   std::optional<std::uint32_t> result;           // result of the wait for the launch

@@ -22,6 +22,8 @@ std::string Driver::load() {
   };
   needed(init, "cuInit");
   needed(device_get, "cuDeviceGet");
+  needed(device_get_by_bus, "cuDeviceGetByPCIBusId");
+  needed(device_get_bus, "cuDeviceGetPCIBusId");
   needed(primary_ctx_retain, "cuDevicePrimaryCtxRetain");
   needed(ctx_set_current, "cuCtxSetCurrent");
   needed(ctx_set_limit, "cuCtxSetLimit");

@@ -14,6 +14,8 @@ struct Driver {
 
   CUresult (*init)(unsigned) = nullptr;                                                        // 2.0
   CUresult (*device_get)(CUdevice*, int) = nullptr;                                            // 2.0
+  CUresult (*device_get_by_bus)(CUdevice*, const char*) = nullptr;                             // 4.1
+  CUresult (*device_get_bus)(char*, int, CUdevice) = nullptr;                                  // 4.1
   CUresult (*primary_ctx_retain)(CUcontext*, CUdevice) = nullptr;                              // 7.0
   CUresult (*ctx_set_current)(CUcontext) = nullptr;                                            // 4.0
   CUresult (*ctx_set_limit)(CUlimit, std::size_t) = nullptr;                                   // 3.1

@@ -253,6 +253,7 @@ SavedLaunch read(const Json& json) {
   const Json& gpu = member(json, "gpu");
   launch.gpu = {number<std::uint32_t>(member(gpu, "driver")), number<std::uint32_t>(member(gpu, "major")),
                 number<std::uint32_t>(member(gpu, "minor")), text(member(gpu, "name"))};
+  if (const auto bus = gpu.find("pci"); bus != gpu.end()) launch.gpu.bus = text(*bus, kLongestBus);
   if (const Json& failure = member(json, "failure"); !failure.is_null()) launch.failure = failure_of(failure);
   launch.made_by = text(member(json, "made_by"));
   launch.made_on = text(member(json, "made_on"));
@@ -295,7 +296,8 @@ std::string write_launch(const SavedLaunch& launch) {
                          {{"driver", launch.gpu.driver},
                           {"major", launch.gpu.major},
                           {"minor", launch.gpu.minor},
-                          {"name", launch.gpu.name}}},
+                          {"name", launch.gpu.name},
+                          {"pci", launch.gpu.bus}}},
                         {"failure", launch.failure ? of(*launch.failure) : Ordered(nullptr)}};
   return json.dump(1, ' ', false, Ordered::error_handler_t::replace) + "\n";
 }

@@ -94,6 +94,16 @@ std::string LaunchFolder::why_foreign() const {
   struct stat status {};
   if (::fstat(folder_.get(), &status) != 0) return "its folder cannot be read";
   if (status.st_uid != ::geteuid()) return fmt::format("its folder belongs to another user (uid {})", status.st_uid);
+  if ((status.st_mode & S_IWOTH) != 0) return "everybody can write to its folder";
+  std::vector<std::string> names = {kLaunchFile, wire::saved_launch::kImage};
+  for (const Block& block : launch_.blocks) {
+    if (block.contents) names.push_back(block.contents->file);
+  }
+  for (const std::string& name : names) {
+    const bool is_there = ::fstatat(folder_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+    if (is_there && status.st_uid != ::geteuid())
+      return fmt::format("its file {} belongs to another user (uid {})", name, status.st_uid);
+  }
   if (launch_.made_on.empty() || launch_.made_on != host_mark()) return "it was saved on another host";
   return "";
 }
@@ -124,6 +134,7 @@ std::optional<base::Error> complete_folder(const fs::path& path, const Surroundi
   launch.demangled = surroundings.demangled;
   launch.failure = surroundings.failure;
   launch.failure->code = code;
+  launch.gpu.bus = surroundings.bus_of(launch.device);
   std::stable_sort(launch.blocks.begin(), launch.blocks.end(), [](const Block& a, const Block& b) {
     return std::pair(!a.variable.empty(), a.address) < std::pair(!b.variable.empty(), b.address);
   });
@@ -133,7 +144,7 @@ std::optional<base::Error> complete_folder(const fs::path& path, const Surroundi
 }
 
 std::optional<base::Error> copy_folder(const LaunchFolder& from, SavedLaunch launch, const fs::path& to) {
-  const base::Error failure = {"the launch could not be written to " + to.string(), "name a new folder with -o"};
+  const base::Error failure = {"the launch could not be written to " + to.string(), "name a new folder with --write"};
   if (::mkdir(to.c_str(), 0700) != 0) return failure;
   const base::FileDescriptor folder = open_folder(to);
   if (!folder.valid()) return failure;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,8 +43,9 @@ class LaunchFolder {
 
 // Facts that the launcher has and the recorder does not.
 struct Surroundings {
-  std::string demangled;  // name of the kernel
-  SavedFailure failure;   // its code comes from the recorder
+  std::string demangled;                                    // name of the kernel
+  SavedFailure failure;                                     // its code comes from the recorder
+  std::function<std::string(std::uint32_t device)> bus_of;  // PCI bus id of a GPU of the program; empty if unknown
 };
 
 // Whether the recorder left a failed launch in this folder.

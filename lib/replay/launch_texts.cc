@@ -73,7 +73,7 @@ std::string tables_of(const SavedLaunch& launch) {
   }
   for (const auto& [id, value] : launch.function_values)
     values.push_back(fmt::format("{}, {}u", id, static_cast<std::uint32_t>(value)));
-  for (const auto& [id, value] : launch.limits) limits.push_back(fmt::format("{}, {}", id, value));
+  for (const auto& [id, value] : launch.limits) limits.push_back(fmt::format("{}, {}u", id, value));
   return fmt::format("static const char* kernel = {};\n", literal(launch.kernel)) + dimensions("grid", launch.grid) +
          dimensions("block", launch.block) +
          fmt::format("static const unsigned shared_bytes = {};\n", launch.shared_bytes) +

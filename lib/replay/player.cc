@@ -10,6 +10,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/printable.h"
 #include "base/write_all.h"
 #include "replay/driver.h"
 #include "replay/placement.h"
@@ -44,7 +45,7 @@ class Player {
  private:
   bool say(const std::string& line) const { return base::write_all(answer_.get(), line + "\n"); }
   bool stop(const std::string& why) const {
-    say("cannot " + why);
+    say("cannot " + base::printable(why));  // a name from launch.json may contain line breaks
     return false;
   }
   bool done(CUresult result, const char* call) const {
@@ -52,6 +53,7 @@ class Player {
   }
 
   bool start();
+  bool choose_gpu();
   void arm_dump();
   void choose_blocks(std::uint64_t granule);
   bool place();
@@ -81,8 +83,7 @@ class Player {
 
 bool Player::start() {
   if (const std::string lacking = driver_.load(); !lacking.empty()) return stop(lacking);
-  if (!done(driver_.init(0), "cuInit") || !done(driver_.device_get(&device_, order_.device), "cuDeviceGet"))
-    return false;
+  if (!done(driver_.init(0), "cuInit") || !choose_gpu()) return false;
   if (!order_.dump.empty()) arm_dump();
   properties_.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties_.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
@@ -90,6 +91,18 @@ bool Player::start() {
   CUcontext context = nullptr;
   if (!done(driver_.primary_ctx_retain(&context, device_), "cuDevicePrimaryCtxRetain")) return false;
   return done(driver_.ctx_set_current(context), "cuCtxSetCurrent");
+}
+
+bool Player::choose_gpu() {
+  const GpuChoice& gpu = order_.gpu;
+  if (gpu.bus.empty()) {
+    if (!done(driver_.device_get(&device_, gpu.device), "cuDeviceGet")) return false;
+  } else if (driver_.device_get_by_bus(&device_, gpu.bus.c_str()) != CUDA_SUCCESS) {
+    return stop("GPU " + gpu.bus + ", on which it was saved, is not visible here; choose another with --device");
+  }
+  char bus[kLongestBus] = "";
+  if (driver_.device_get_bus(bus, sizeof bus, device_) == CUDA_SUCCESS) say(fmt::format("gpu {}", bus));
+  return true;
 }
 
 // Asks for a small core dump: only the failing instruction is needed.
@@ -207,8 +220,8 @@ bool Player::place_on_host(std::size_t index) {
 
 bool Player::load() {
   const base::FileDescriptor file = folder_.open_file(wire::saved_launch::kImage, launch_.image_bytes);
-  image_.resize(launch_.image_bytes + 1);  // PTX text needs a final zero
   if (!file.valid() || launch_.image_bytes == 0) return stop("the image of the kernel's code was not saved");
+  image_.resize(launch_.image_bytes + 1);  // PTX text needs a final zero
   for (std::size_t at = 0; at < launch_.image_bytes;) {
     const ssize_t got = ::read(file.get(), image_.data() + at, launch_.image_bytes - at);
     if (got <= 0) return stop("the image cannot be read");

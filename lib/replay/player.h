@@ -10,8 +10,16 @@
 
 namespace cudadiag::replay {
 
+// The GPU of a replay.
+struct GpuChoice {
+  int device = 0;             // its number, if `bus` is empty
+  std::string bus{};          // its PCI bus id
+  bool sets_visible = false;  // sets CUDA_VISIBLE_DEVICES to `visible`, or removes it if `visible` is empty
+  std::string visible{};
+};
+
 struct PlayOrder {
-  int device = 0;
+  GpuChoice gpu{};
   bool tight = false;                    // each block is a separate allocation of its old size
   std::vector<std::uint32_t> without{};  // indices of blocks whose contents are zero
   std::filesystem::path outputs{};       // folder for the blocks' contents after the launch; empty if not wanted

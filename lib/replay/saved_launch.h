@@ -27,6 +27,7 @@ inline constexpr std::size_t kMostBlocks = std::size_t{1} << 17;
 inline constexpr std::size_t kMostParameterBytes = std::size_t{1} << 15;
 inline constexpr std::size_t kMostParameters = 4096;
 inline constexpr std::size_t kMostAttributes = 64;
+inline constexpr std::size_t kLongestBus = 32;
 inline constexpr std::size_t kLongestName = std::size_t{1} << 16;
 inline constexpr std::uint64_t kMostImageBytes = std::uint64_t{1} << 31;
 inline constexpr std::uint64_t kHighestAddress = std::uint64_t{1} << 57;
@@ -63,6 +64,7 @@ struct Gpu {
   std::uint32_t driver = 0;  // 13000
   std::uint32_t major = 0, minor = 0;
   std::string name{};
+  std::string bus{};  // PCI bus id, "0000:04:00.0"; empty if unknown
 };
 
 struct SourcePlace {

@@ -49,8 +49,20 @@ Run judged_by(const Dumped& first, Run run) {
   return run;
 }
 
+session::ReplayTally tally_for(const SavedLaunch& launch) {
+  session::ReplayTally tally;
+  for (const Block& block : launch.blocks) {
+    if (block.unsaved == Unsaved::no || block.reach == Reach::nothing) continue;
+    tally.unsaved += block.bytes - (block.contents ? block.contents->bytes : 0);
+  }
+  tally.lacks_more = !launch.missing.empty();
+  return tally;
+}
+
 void add(session::ReplayTally& tally, const Run& run) {
   ++tally.runs;
+  if (tally.gpu.empty()) tally.gpu = run.answer.gpu;
+  if (tally.why.empty() && run.outcome == Outcome::impossible) tally.why = run.why;
   switch (run.outcome) {
     case Outcome::as_it_did:
       ++tally.as_it_did;

@@ -45,6 +45,8 @@ Run judge(const SavedLaunch& launch, const Answer& answer, bool cut_short, std::
 // only if it left a dump with the same exception at the same instruction.
 Run judged_by(const Dumped& first, Run run);
 
+// A tally without replays, which knows what was not saved.
+session::ReplayTally tally_for(const SavedLaunch& launch);
 void add(session::ReplayTally& tally, const Run& run);
 
 }  // namespace cudadiag::replay

@@ -5,7 +5,7 @@
 namespace cudadiag::session {
 namespace {
 
-constexpr base::Words<Property, 18> kKeys = {{
+constexpr base::Words<Property, 19> kKeys = {{
     {Property::argv, "argv"},
     {Property::cuda, "cuda"},
     {Property::cupti, "cupti"},
@@ -23,6 +23,7 @@ constexpr base::Words<Property, 18> kKeys = {{
     {Property::python, "python"},
     {Property::python_hook, "python.hook"},
     {Property::rank, "rank"},
+    {Property::visible_devices, "env.CUDA_VISIBLE_DEVICES"},
     {Property::watched_by, "watched_by"},
 }};
 

@@ -26,7 +26,8 @@ enum class Property : std::uint8_t {
   python,  // version
   python_hook,
   rank,
-  watched_by,  // "hooks" or "cupti"
+  visible_devices,  // CUDA_VISIBLE_DEVICES
+  watched_by,       // "hooks" or "cupti"
 };
 
 bool has(const ProcessRecord& record, Property property);

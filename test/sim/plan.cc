@@ -54,6 +54,16 @@ std::string Plan::parse(std::string_view text, std::uint64_t run) {
   return {};
 }
 
+void Plan::show_only(std::string_view visible) {
+  std::istringstream list{std::string(visible)};
+  for (std::string word; std::getline(list, word, ',');) {
+    const auto device = number(word);
+    if (!device || *device >= static_cast<std::uint64_t>(devices_)) break;
+    visible_.push_back(static_cast<int>(*device));
+  }
+  devices_ = static_cast<int>(visible_.size());
+}
+
 std::string Plan::parse_rule(const std::vector<std::string>& words, std::uint64_t run) {
   const std::string& first = words.front();
   static const std::map<std::string, CuptiPolicy> policies = {{"cupti=held", CuptiPolicy::held},

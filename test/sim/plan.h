@@ -63,6 +63,10 @@ class Plan {
   bool toss(unsigned of, unsigned in) { return (*shuffle_)() % in < of; }
   bool fails_calls() const { return fails_calls_; }
   int devices() const { return devices_; }
+  // Leaves only these devices, as CUDA_VISIBLE_DEVICES does: their numbers, up to one that does not exist.
+  void show_only(std::string_view visible);
+  // The number of a device among those of the plan.
+  int hardware_of(int device) const { return visible_.empty() ? device : visible_[static_cast<std::size_t>(device)]; }
   bool shared() const { return shared_; }  // whether the devices are shared under MPS
   // Bytes of device memory; 0 means the default.
   std::uint64_t memory() const { return memory_; }
@@ -78,6 +82,7 @@ class Plan {
   std::optional<std::minstd_rand> shuffle_;
   bool fails_calls_ = false;
   int devices_ = 1;
+  std::vector<int> visible_;  // empty: all
   bool shared_ = false;
   std::uint64_t memory_ = 0;
   CuptiPolicy cupti_ = CuptiPolicy::normal;

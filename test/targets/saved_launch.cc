@@ -1,5 +1,5 @@
 // A launch that fails by what lies in memory: the pointer in a table, in a variable of the module, or the one that it is
-// given. `good`: none is bad. `large`: beside a table of 4 MiB.
+// given. `good`: none is bad. `large`: beside a table of 4 MiB. `large_good`: none is bad in such a table.
 #include <cstdint>
 #include <cstring>
 
@@ -19,7 +19,7 @@ int main(int count, char** words) {
   CUfunction through = nullptr, variable = nullptr;
   CHECK(cuModuleGetFunction(&through, module, "sim_store_through"));
   CHECK(cuModuleGetFunction(&variable, module, "sim_store_variable"));
-  const bool is_large = std::strcmp(mode, "large") == 0;
+  const bool is_good = std::strcmp(mode, "large_good") == 0, is_large = is_good || std::strcmp(mode, "large") == 0;
   const CUdeviceptr idle = driver.allocate(12288), data = driver.allocate(4096),
                     table = driver.allocate(is_large ? 4 << 20 : 8192);
   CUdeviceptr place = 0;
@@ -40,7 +40,8 @@ int main(int count, char** words) {
   void** parameters = uses_variable ? of_variable : of_through;
   for (int i = 0; i < 3; ++i) {
     if (i == 2 && uses_variable) CHECK(cuMemcpyHtoD(place, &bad, sizeof bad));
-    if (i == 2 && (std::strcmp(mode, "through") == 0 || is_large)) CHECK(cuMemcpyHtoD(table, &bad, sizeof bad));
+    if (i == 2 && (std::strcmp(mode, "through") == 0 || (is_large && !is_good)))
+      CHECK(cuMemcpyHtoD(table, &bad, sizeof bad));
     if (i == 2 && std::strcmp(mode, "parameter") == 0) given = 0x20000;
     cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, nullptr, parameters, nullptr);  // TRUE LINE
     CHECK(cuCtxSynchronize());

@@ -47,7 +47,7 @@ struct ReplayOptions {
   std::string folder;
   std::optional<std::string> output;  // root of sessions
   unsigned times = 1;
-  unsigned device = 0;
+  std::optional<unsigned> device;  // without it, the GPU of the launch
   double time_limit = 60;
   std::string tool;  // a tool of compute-sanitizer; empty for none
   bool minimise = false;
@@ -88,21 +88,27 @@ Result<replay::LaunchFolder> open_launch(const ReplayOptions& options) {
   return replay::LaunchFolder::open(fs::absolute(std::get<fs::path>(folder), error));
 }
 
+// A bus id from another host means nothing here.
+replay::GpuChoice chosen_gpu(const replay::LaunchFolder& folder, const ReplayOptions& options) {
+  if (options.device) return {static_cast<int>(*options.device), {}, false, {}};
+  return {0, folder.why_foreign().empty() ? folder.launch().gpu.bus : "", false, {}};
+}
+
 // Prints what is about to run.
 std::optional<Error> announce(const replay::LaunchFolder& folder, const ReplayOptions& options) {
   const replay::SavedLaunch& launch = folder.launch();
   const std::string name = base::printable(launch.demangled.empty() ? launch.kernel : launch.demangled);
   const std::string path = diagnose::shell_word(folder.path().string());
   const std::string why = folder.why_foreign();
+  const std::string gpu = words(chosen_gpu(folder, options));
   if (!why.empty() && !options.foreign) {
     return Error{
         fmt::format(
             "not run, because the launch may belong to somebody else: {}. It would run device code ({}) on GPU {}", why,
-            name, options.device),
+            name, gpu),
         "if you trust the launch, run: cudadiag replay --foreign " + path};
   }
-  say(fmt::format("this runs the device code in {} on GPU {}: {}{}", path, options.device, name,
-                  why.empty() ? "" : "; " + why));
+  say(fmt::format("this runs the device code in {} on GPU {}: {}{}", path, gpu, name, why.empty() ? "" : "; " + why));
   return std::nullopt;
 }
 
@@ -131,7 +137,9 @@ std::optional<SanitizerTool> tool_of(const std::string& given) {
 class Replaying {
  public:
   Replaying(const replay::LaunchFolder& folder, const ReplayOptions& options, supervise::LaunchPlayer& player)
-      : folder_(folder), options_(options), player_(player) {}
+      : folder_(folder), options_(options), player_(player) {
+    result_.tally = replay::tally_for(folder.launch());
+  }
 
   std::optional<Error> run() {
     if (const auto tool = tool_of(options_.tool)) return sanitize(*tool);
@@ -195,24 +203,26 @@ class Replaying {
     if (::mkdtemp(pattern.data()) == nullptr)
       return Error{"cannot make a temporary folder", "set TMPDIR to a writable folder"};
     const fs::path scratch = pattern;
-    const auto play = [&](unsigned number, int device) {
+    const replay::GpuChoice here = chosen_gpu(folder_, options_);
+    const replay::GpuChoice there =
+        options_.compared_device ? replay::GpuChoice{static_cast<int>(*options_.compared_device), {}, false, {}} : here;
+    const auto play = [&](unsigned number, const replay::GpuChoice& gpu) {
       const fs::path folder = scratch / std::to_string(number);
       fs::create_directory(folder, error);
-      const replay::Run done = player_.play_for_outputs(folder, device);
+      const replay::Run done = player_.play_for_outputs(folder, gpu);
       replay::add(result_.tally, done);
       return done;
     };
-    result_.first = play(0, static_cast<int>(options_.device));
+    result_.first = play(0, here);
     const unsigned times = std::max(options_.times, 2u);
     for (unsigned i = 1; i < times && !launch::asked_to_end(); ++i) {
-      const int device = static_cast<int>(options_.compared_device.value_or(options_.device));
-      const replay::Run done = play(i, device);
-      Compared compared{device, {}, {}};
+      const replay::Run done = play(i, there);
+      Compared compared{there, {}, {}};
       if (!result_.first.answer.outputs || !done.answer.outputs) {
         compared.obstacle = done.outcome == result_.first.outcome
                                 ? "a launch that fails leaves no memory to compare"
                                 : fmt::format("it {} here, and it {} on GPU {}", replay::word(done.outcome),
-                                              replay::word(result_.first.outcome), options_.device);
+                                              replay::word(result_.first.outcome), words(here));
       } else {
         compared.comparison = replay::compare_outputs(folder_.launch(), scratch / "0", scratch / std::to_string(i));
         if (!compared.comparison) compared.obstacle = "its memory could not be read";
@@ -235,14 +245,18 @@ int carry_out(const ReplayOptions& options) {
     say("--sanitize: expected one of memcheck, racecheck, initcheck, synccheck, got " + options.tool);
     return kOwnFailure;
   }
+  std::error_code error;
+  if (!options.minimal.empty() && fs::exists(options.minimal, error)) {
+    say(Error{options.minimal + " exists already", "name a new folder with --write"});
+    return kOwnFailure;
+  }
   auto opened = open_launch(options);
   if (const auto* failure = std::get_if<Error>(&opened)) return say(*failure), kOwnFailure;
   const auto& folder = std::get<replay::LaunchFolder>(opened);
   if (const auto refusal = announce(folder, options)) return say(*refusal), kOwnFailure;
   launch::SignalRelay relay;
   const supervise::PlaySettings settings{
-      static_cast<int>(options.device),
-      std::chrono::milliseconds(static_cast<std::int64_t>(options.time_limit * 1000))};
+      chosen_gpu(folder, options), std::chrono::milliseconds(static_cast<std::int64_t>(options.time_limit * 1000))};
   supervise::LaunchPlayer player(folder, relay, settings);
   Replaying replaying(folder, options, player);
   if (const auto failure = replaying.run()) return say(*failure), kOwnFailure;
@@ -255,8 +269,9 @@ int carry_out(const ReplayOptions& options) {
 // ---- the child process
 
 struct ChildOptions {
-  std::string folder, answer, outputs, dump;
+  std::string folder, answer, outputs, dump, bus;
   int device = 0;
+  std::optional<std::string> visible;
   bool tight = false, fixed = false;
   std::vector<std::uint32_t> without;
 };
@@ -284,7 +299,12 @@ int play_in_this_process(const ChildOptions& options) {
   ::unsetenv("CUDA_INJECTION64_PATH");
   const auto folder = replay::LaunchFolder::open(options.folder);
   if (const auto* failure = std::get_if<Error>(&folder)) return say(*failure), kOwnFailure;
-  const replay::PlayOrder order{options.device, options.tight, options.without, options.outputs, options.dump};
+  if (options.visible) {
+    *options.visible == supervise::kEveryGpu ? ::unsetenv("CUDA_VISIBLE_DEVICES")
+                                             : ::setenv("CUDA_VISIBLE_DEVICES", options.visible->c_str(), 1);
+  }
+  const replay::GpuChoice gpu{options.device, options.bus, false, {}};
+  const replay::PlayOrder order{gpu, options.tight, options.without, options.outputs, options.dump};
   return replay::play(std::get<replay::LaunchFolder>(folder), order, options.answer);
 }
 
@@ -294,6 +314,8 @@ void add_child(CLI::App& app, int& status) {
   child->add_option("folder", options->folder)->required();
   child->add_option("--answer", options->answer)->required();
   child->add_option("--device", options->device);
+  child->add_option("--bus", options->bus);
+  child->add_option("--visible", options->visible);
   child->add_option("--outputs", options->outputs);
   child->add_option("--dump", options->dump);
   child->add_option("--without", options->without);
@@ -321,8 +343,7 @@ void add_replay(CLI::App& app, int& status) {
              "how often to repeat the launch")
       ->default_str("1");
   add_number(command, "--device", replay->device, NumberRange<unsigned>{0u, 1023u, "number from 0 to 1023"}, "N",
-             "the GPU to use")
-      ->default_str("0");
+             "the GPU to use; without it, the one of the launch");
   add_number(command, "--time-limit", replay->time_limit, NumberRange<double>{0.1, 1e7, "number from 0.1 to 10000000"},
              "SECONDS", "how long one replay may take")
       ->default_str("60");

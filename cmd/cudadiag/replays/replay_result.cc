@@ -49,8 +49,8 @@ class Text {
     saved();
     memory();
     outcome();
-    if (result_.tally.runs > 1) add("Alone", session::sentence(result_.tally));
-    if (result_.sanitized) sanitized(*result_.sanitized);
+    if (result_.tally.runs > 1) add("Alone", base::printable(session::sentence(result_.tally)));
+    if (result_.sanitized && result_.first.outcome != Outcome::impossible) sanitized(*result_.sanitized);
     if (result_.smallest) smallest(*result_.smallest);
     for (const Compared& each : result_.compared) compared(each);
     return text_;
@@ -92,7 +92,8 @@ class Text {
 
   void outcome() {
     const replay::Run& run = result_.first;
-    if (result_.tally.runs == 0) return;
+    const bool is_unmade = result_.sanitized && run.outcome == Outcome::impossible;
+    if (result_.tally.runs == 0 && !is_unmade) return;
     std::string words(replay::word(run.outcome));
     if (run.outcome == Outcome::impossible) words += ": " + base::printable(run.why);
     if (run.code != 0) words += ": " + error_words(run.code);
@@ -137,7 +138,7 @@ class Text {
   }
 
   void compared(const Compared& each) {
-    const std::string label = fmt::format("GPU {}", each.device);
+    const std::string label = "GPU " + command::words(each.gpu);
     if (!each.obstacle.empty()) return add("Compared", label + ": " + each.obstacle);
     const replay::Comparison& found = *each.comparison;
     if (!found.first) {
@@ -182,7 +183,7 @@ Json of(const Compared& each) {
   if (each.comparison && each.comparison->first) {
     first = {{"block", each.comparison->first->block}, {"offset", each.comparison->first->offset}};
   }
-  return {{"device", each.device},
+  return {{"device", each.gpu.bus.empty() ? Json(each.gpu.device) : Json(nullptr)},
           {"obstacle", each.obstacle.empty() ? Json(nullptr) : Json(each.obstacle)},
           {"compared", each.comparison ? each.comparison->compared : 0},
           {"different", each.comparison ? each.comparison->different : 0},
@@ -190,6 +191,10 @@ Json of(const Compared& each) {
 }
 
 }  // namespace
+
+std::string words(const replay::GpuChoice& gpu) {
+  return gpu.bus.empty() ? std::to_string(gpu.device) : base::printable(gpu.bus);
+}
 
 std::string replay_text(const SavedLaunch& launch, const ReplayResult& result) { return Text(launch, result).write(); }
 
@@ -218,6 +223,7 @@ std::string replay_json(const replay::LaunchFolder& folder, const ReplayResult& 
         {"hung", tally.hung},
         {"crashed", tally.crashed},
         {"impossible", tally.impossible}}},
+      {"gpu", answer.gpu},
       {"memory", {{"placed", answer.placed}, {"blocks", answer.placeable}, {"rewritten", answer.rewritten}}},
       {"sanitizer", of(result.sanitized)},
       {"minimal", std::move(smallest)},

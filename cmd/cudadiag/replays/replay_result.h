@@ -8,6 +8,7 @@
 #include "evidence/tools/sanitizer_text.h"
 #include "replay/launch_folder.h"
 #include "replay/output_comparison.h"
+#include "replay/player.h"
 #include "replay/smallest_set.h"
 #include "replay/verdict.h"
 #include "session/notes/replay_tally.h"
@@ -22,10 +23,13 @@ struct Sanitized {
 };
 
 struct Compared {
-  int device = 0;  // the device of the replay that is compared with the first one
+  replay::GpuChoice gpu;  // of the replay that is compared with the first one
   std::string obstacle;
   std::optional<replay::Comparison> comparison;
 };
+
+// The number of the GPU, or its PCI bus id.
+std::string words(const replay::GpuChoice& gpu);
 
 struct ReplayResult {
   session::ReplayTally tally;

@@ -6,16 +6,36 @@
 
 namespace cudadiag::session {
 
+namespace {
+
+std::string quantity(std::uint64_t bytes) {
+  constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
+  return bytes < kMebibyte ? std::to_string(bytes) + " bytes" : std::to_string(bytes / kMebibyte) + " MiB";
+}
+
+// What the saved launch lacks; empty if nothing.
+std::string gap(const ReplayTally& tally) {
+  if (tally.unsaved > 0) return quantity(tally.unsaved) + " of the memory that it could reach were not saved";
+  return tally.lacks_more ? "part of what it could reach was not saved" : "";
+}
+
+}  // namespace
+
 std::string sentence(const ReplayTally& tally) {
+  const std::string reason = tally.why.empty() ? "" : ": " + tally.why;
+  const std::string lacking = gap(tally);
   const auto of = [&](unsigned count) { return std::to_string(count) + " of " + std::to_string(tally.made()); };
-  if (tally.runs == 0) return "not repeated alone yet";
-  if (tally.made() == 0) return "the launch could not be repeated alone";
+  if (tally.runs == 0) return "not repeated alone yet" + reason;
+  if (tally.made() == 0) return "the launch could not be repeated alone" + reason;
   if (tally.as_it_did > 0) {
     const unsigned others = tally.failed() - tally.as_it_did;
     return "reproduces alone: " + of(tally.as_it_did) +
            (others > 0 ? ", " + std::to_string(others) + " failed differently" : "");
   }
-  if (tally.failed() > 0) return "fails alone, but differently: " + of(tally.failed());
+  if (tally.failed() > 0) {
+    return "fails alone, but differently: " + of(tally.failed()) + (lacking.empty() ? "" : "; " + lacking);
+  }
+  if (!lacking.empty()) return "does not fail alone, but " + lacking;
   return "does not fail alone: it depends on what runs at the same time (likely a race)";
 }
 
@@ -30,8 +50,12 @@ std::string write_replay_tally(const ReplayTally& tally) {
                      {"did_not_fail", tally.did_not_fail},
                      {"hung", tally.hung},
                      {"crashed", tally.crashed},
-                     {"impossible", tally.impossible}};
-  return json.dump() + "\n";
+                     {"impossible", tally.impossible},
+                     {"unsaved", tally.unsaved},
+                     {"lacks_more", tally.lacks_more},
+                     {"gpu", tally.gpu},
+                     {"why", tally.why}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::optional<ReplayTally> parse_replay_tally(std::string_view text) {
@@ -51,6 +75,11 @@ std::optional<ReplayTally> parse_replay_tally(std::string_view text) {
     if (!number || *number > kMost) return std::nullopt;
     *value = *number;
   }
+  tally.unsaved = integer_of<std::uint64_t>(json, "unsaved").value_or(0);
+  const auto lacks = json.find("lacks_more");
+  tally.lacks_more = lacks != json.end() && lacks->is_boolean() && lacks->get<bool>();
+  tally.gpu = short_text_of(json, "gpu");
+  tally.why = short_text_of(json, "why");
   if (tally.runs != tally.failed() + tally.did_not_fail + tally.impossible) return std::nullopt;
   return tally;
 }

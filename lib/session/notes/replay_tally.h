@@ -14,6 +14,10 @@ inline constexpr const char* kReplayTallyFile = "replays.json";
 struct ReplayTally {
   unsigned runs = 0;
   unsigned as_it_did = 0, otherwise = 0, did_not_fail = 0, hung = 0, crashed = 0, impossible = 0;
+  std::uint64_t unsaved = 0;  // bytes of memory that the launch could reach, and whose contents were not saved
+  bool lacks_more = false;    // more than these bytes was not saved
+  std::string gpu{};          // PCI bus id of the GPU of the first replay; empty if unknown
+  std::string why{};          // why the launch was not replayed, or could not be; empty if it was
 
   unsigned made() const { return runs - impossible; }
   unsigned failed() const { return as_it_did + otherwise + hung + crashed; }

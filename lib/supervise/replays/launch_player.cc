@@ -52,7 +52,10 @@ std::vector<std::string> LaunchPlayer::command(const Order& order, const fs::pat
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   std::vector<std::string> words = order.under;
   words.insert(words.end(), {self.string(), kReplayChild, folder_.path().string(), "--answer", answer.string(),
-                             "--device", std::to_string(order.device)});
+                             "--device", std::to_string(order.gpu.device)});
+  if (!order.gpu.bus.empty()) words.push_back("--bus=" + order.gpu.bus);
+  if (order.gpu.sets_visible)
+    words.push_back("--visible=" + (order.gpu.visible.empty() ? kEveryGpu : order.gpu.visible));
   if (order.tight) words.push_back("--tight");
   if (fixed_) words.push_back("--fixed");
   if (!order.outputs.empty()) words.insert(words.end(), {"--outputs", order.outputs.string()});
@@ -91,7 +94,7 @@ replay::Run LaunchPlayer::run_at_old_addresses(const Order& order) {
 // The first replay reports the error, and the second leaves a dump, because the driver ends the process after a dump.
 // All others leave a dump: its exception and instruction must be those of the second.
 replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
-  Order order{settings_.device, false, without, {}, {}, {}};
+  Order order{settings_.gpu, false, without, {}, {}, {}};
   if (failure_) {
     order.dump = scratch_ / kDump;
     return replay::judged_by(*failure_, run_at_old_addresses(order));
@@ -120,15 +123,15 @@ replay::Run LaunchPlayer::with_instruction(replay::Run run, Order order) {
   return run;
 }
 
-replay::Run LaunchPlayer::play_for_outputs(const fs::path& outputs, int device) {
-  return run({device, false, {}, outputs, {}, {}});
+replay::Run LaunchPlayer::play_for_outputs(const fs::path& outputs, const replay::GpuChoice& gpu) {
+  return run({gpu, false, {}, outputs, {}, {}});
 }
 
 replay::Run LaunchPlayer::play_sanitized(SanitizerTool tool, const std::string& sanitizer, std::string& log) {
   const fs::path file = scratch_ / "sanitizer.log";
   std::error_code ignored;
   fs::remove(file, ignored);
-  Order order{settings_.device, true, {}, {}, {}, {}};
+  Order order{settings_.gpu, true, {}, {}, {}, {}};
   order.under = sanitizer_command(sanitizer, tool, file, {}, {});
   replay::Run done = run(order);
   log = session::read_plain_file(file, kMostLog).value_or("");

@@ -9,6 +9,7 @@
 
 #include "launch/process.h"
 #include "replay/launch_folder.h"
+#include "replay/player.h"
 #include "replay/verdict.h"
 #include "supervise/tools/external_tools.h"
 
@@ -16,9 +17,11 @@ namespace cudadiag::supervise {
 
 // The hidden command of this program that the child runs.
 inline constexpr const char* kReplayChild = "replay-child";
+// Its word for a CUDA_VISIBLE_DEVICES that is not set.
+inline constexpr const char* kEveryGpu = "every";
 
 struct PlaySettings {
-  int device = 0;
+  replay::GpuChoice gpu{};
   std::chrono::milliseconds patience = std::chrono::seconds(60);
 };
 
@@ -34,7 +37,7 @@ class LaunchPlayer {
   // compares the instruction, in each replay.
   replay::Run play(const std::vector<std::uint32_t>& without = {});
   // Stores the contents of memory after the launch in a new folder.
-  replay::Run play_for_outputs(const std::filesystem::path& outputs, int device);
+  replay::Run play_for_outputs(const std::filesystem::path& outputs, const replay::GpuChoice& gpu);
   // Runs under compute-sanitizer, with each block as a separate allocation. `log` receives the tool's output.
   replay::Run play_sanitized(SanitizerTool tool, const std::string& sanitizer, std::string& log);
   // How far the latest replay differed from the original.
@@ -42,7 +45,7 @@ class LaunchPlayer {
 
  private:
   struct Order {
-    int device = 0;
+    replay::GpuChoice gpu{};
     bool tight = false;
     std::vector<std::uint32_t> without{};
     std::filesystem::path outputs{}, dump{};

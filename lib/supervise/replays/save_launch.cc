@@ -8,6 +8,7 @@
 #include "base/demangle.h"
 #include "replay/launch_folder.h"
 #include "session/notes/replay_tally.h"
+#include "session/property.h"
 #include "supervise/replays/launch_player.h"
 #include "symbolize/device_testimony.h"
 
@@ -20,12 +21,17 @@ using Clock = std::chrono::steady_clock;
 constexpr unsigned kReplays = 20;
 constexpr std::chrono::seconds kLongest{60};  // for all replays together
 
+struct Found {
+  fs::path folder;  // in the session's folder
+  const session::ProcessRecord* record = nullptr;
+};
+
 // Searches the latest pass first.
-std::optional<fs::path> find_launch(const session::Session& session) {
+std::optional<Found> find_launch(const session::Session& session) {
   for (std::size_t i = std::min(session.reruns.size(), session.manifest.passes.size() - 1); i > 0; --i) {
     for (const session::Process& process : session.reruns[i - 1]) {
       fs::path folder = session::saved_launch_folder(session.manifest.passes[i].folder, process.pid);
-      if (replay::holds_launch(session.folder / folder)) return folder;
+      if (replay::holds_launch(session.folder / folder)) return Found{std::move(folder), &process.record};
     }
   }
   return std::nullopt;
@@ -57,11 +63,14 @@ replay::Surroundings surroundings_of(const session::Session& session, diagnose::
   return surroundings;
 }
 
-session::ReplayTally replay_often(const replay::LaunchFolder& folder, launch::SignalRelay& relay) {
+// Only on the GPU of the launch, which has the same number in a process with the same CUDA_VISIBLE_DEVICES.
+session::ReplayTally replay_often(const replay::LaunchFolder& folder, const std::string& visible,
+                                  launch::SignalRelay& relay) {
+  session::ReplayTally tally = replay::tally_for(folder.launch());
+  if (folder.launch().gpu.bus.empty()) return tally.why = "the program's GPU is not known", tally;
   PlaySettings settings;
-  settings.device = static_cast<int>(folder.launch().device);
+  settings.gpu = {static_cast<int>(folder.launch().device), folder.launch().gpu.bus, true, visible};
   LaunchPlayer player(folder, relay, settings);
-  session::ReplayTally tally;
   const auto deadline = Clock::now() + kLongest;
   while (tally.runs < kReplays && Clock::now() < deadline && !relay.interrupted()) {
     const replay::Run run = player.play();
@@ -78,14 +87,17 @@ std::optional<RerunProblem> try_saved_launch(session::Session& session, diagnose
   using Kind = RerunProblem::Kind;
   const auto place = find_launch(session);
   if (!place) return RerunProblem{Kind::no_launch_saved};
-  const fs::path path = session.folder / *place;
-  if (const auto failure = replay::complete_folder(path, surroundings_of(session, state))) {
+  const fs::path path = session.folder / place->folder;
+  replay::Surroundings surroundings = surroundings_of(session, state);
+  surroundings.bus_of = [&](std::uint32_t device) { return session::pci_bus_id(*place->record, device); };
+  const std::string visible = session::value_of(*place->record, session::Property::visible_devices);
+  if (const auto failure = replay::complete_folder(path, surroundings)) {
     return RerunProblem{Kind::not_stored, *failure};
   }
   const auto folder = replay::LaunchFolder::open(path);
   if (const auto* failure = std::get_if<base::Error>(&folder)) return RerunProblem{Kind::not_stored, *failure};
-  const session::ReplayTally tally = replay_often(std::get<replay::LaunchFolder>(folder), relay);
-  const fs::path file = writer.folder() / *place / session::kReplayTallyFile;
+  const session::ReplayTally tally = replay_often(std::get<replay::LaunchFolder>(folder), visible, relay);
+  const fs::path file = writer.folder() / place->folder / session::kReplayTallyFile;
   if (const auto failure = writer.store_text(file, session::write_replay_tally(tally))) {
     return RerunProblem{Kind::not_stored, *failure};
   }

@@ -86,6 +86,32 @@ def launch_that_fails_by_what_runs_beside_it_does_not_fail_alone(machine):
     expect((finding["alone"]["runs"], finding["alone"]["did_not_fail"]), (20, 20), "counts")
 
 
+def launch_that_does_not_fail_without_its_memory_is_no_race(machine):
+    machine.plan("fault kernel=sim_store_through nth=3")
+    finding, _, _ = _saved(machine, "large_good", "--save-limit", "1")
+    expect(finding["alone"]["text"], "does not fail alone, but 3 MiB of the memory that it could reach were not saved", "alone")
+
+
+def launch_is_replayed_on_its_own_gpu(machine):
+    wrapper = machine.folder / "wrapper"
+    wrapper.write_text('#!/bin/sh\nexport CUDA_VISIBLE_DEVICES=3\nexec "$@"\n')
+    wrapper.chmod(0o755)
+    machine.plan("devices=4")
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    machine.run(wrapper, machine.build / "targets/saved_launch", "through")
+    expect_success(_bisect(machine))
+    folder = pathlib.Path(machine.report()["findings"][0]["alone"]["folder"])
+    bus = "0000:04:00.0"
+    expect(_launch(folder)["gpu"]["pci"], bus, "GPU in launch.json")
+    tally = json.loads((folder / "replays.json").read_text())
+    expect((tally["gpu"], tally["as_it_did"]), (bus, 20), "GPU of the first replays")
+    expect(_replayed(machine, folder)["gpu"], bus, "GPU of a later replay")
+    expect(_replayed(machine, "--device", "0", folder)["gpu"], "0000:01:00.0", "GPU that the user chose")
+    machine.plan("devices=2")
+    expect_in(f"GPU {bus}, on which it was saved, is not visible here; choose another with --device",
+              _replayed(machine, folder, status=125)["why"], "why")
+
+
 def variables_of_the_module_are_saved(machine):
     _, folder, _ = _saved(machine, "variable")
     (variable,) = [block for block in _launch(folder)["memory"] if block["variable"]]
@@ -412,6 +438,40 @@ def damaged_folders_are_refused(machine):
     expect_in("is missing, or does not have the size", _replayed(machine, folder, status=125)["why"], "pipe")
 
 
+def name_of_a_variable_cannot_answer_for_the_launch(machine):
+    _, folder, _ = _saved(machine, "variable")
+
+    def rename(description):
+        next(block for block in description["memory"] if block["variable"])["variable"] = "x\nlaunching\nresult 700"
+
+    _change(folder, rename)
+    found = _replayed(machine, folder, status=125)
+    expect(found["outcome"], "could not be made", "outcome")
+    expect_in("does not have this variable: x\\nlaunching\\nresult 700", found["why"], "why")
+
+
+def folder_to_which_others_can_write_is_foreign(machine):
+    _, folder, _ = _saved(machine, "through")
+    folder.chmod(0o777)
+    refused = machine.cudadiag("replay", folder)
+    expect((refused.returncode, "everybody can write to its folder" in refused.stderr), (125, True), refused.stderr)
+    folder.chmod(0o700)
+    if os.geteuid() != 0:
+        skip("only root can give a file to another user")
+    os.chown(folder / "image", 1, 1)
+    refused = machine.cudadiag("replay", folder)
+    expect((refused.returncode, "its file image belongs to another user (uid 1)" in refused.stderr), (125, True), refused.stderr)
+
+
+def folder_that_exists_is_refused_before_the_search(machine):
+    _, folder, _ = _saved(machine, "through")
+    (machine.folder / "small").mkdir()
+    refused = machine.cudadiag("replay", "--minimise", "--write", machine.folder / "small", folder)
+    expect(refused.returncode, 125, "status")
+    expect_in("small exists already", refused.stderr, "message")
+    expect("this runs the device code" in refused.stderr, False, "it ran")
+
+
 def folder_that_is_none_is_refused(machine):
     result = machine.cudadiag("replay", machine.folder)
     expect(result.returncode, 125, "status")
@@ -466,6 +526,11 @@ END
     expect_in("in /home/me/store.cu:7", result.stdout, "line")
     found = _replayed(machine, "--sanitize=memcheck", folder)["sanitizer"]
     expect((found["tool"], found["errors"], len(found["accesses"])), ("memcheck", 1, 1), "JSON")
+    (folder / "image").rename(folder / "elsewhere")
+    unmade = machine.cudadiag("replay", "--sanitize", folder)
+    expect(unmade.returncode, 125, "status without an image")
+    expect_in("could not be made: the image of the kernel's code was not saved", unmade.stdout, "its reason")
+    expect("0 errors" in unmade.stdout, False, "a count of errors")
     refused = machine.cudadiag("replay", "--sanitize=nonsense", folder)
     expect(refused.returncode, 125, "status")
     expect_in("--sanitize: expected one of memcheck, racecheck, initcheck, synccheck, got nonsense", refused.stderr,

@@ -34,6 +34,7 @@ CUresult take_plan(Gpu& gpu) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (gpu.plan.memory() > 0) gpu.memory.set_total(gpu.plan.memory());
+  if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) gpu.plan.show_only(visible);
   for (int i = 0; i < gpu.plan.devices(); ++i) gpu.primary.push_back(std::make_unique<CUctx_st>());
   return gpu.plan.devices() > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
 }
@@ -122,8 +123,19 @@ SIM_API(cuDeviceGetName, driver, (char* name, int len, CUdevice dev), (name, len
 
 SIM_API(cuDeviceGetPCIBusId, driver, (char* pciBusId, int len, CUdevice dev), (pciBusId, len, dev)) {
   if (!known(dev) || len <= 0) return CUDA_ERROR_INVALID_VALUE;
-  std::snprintf(pciBusId, static_cast<std::size_t>(len), "0000:%02x:00.0", dev + 1);
+  std::snprintf(pciBusId, static_cast<std::size_t>(len), "0000:%02x:00.0", Gpu::instance().plan.hardware_of(dev) + 1);
   return CUDA_SUCCESS;
+}
+
+SIM_API(cuDeviceGetByPCIBusId, driver, (CUdevice * dev, const char* pciBusId), (dev, pciBusId)) {
+  for (int device = 0; known(device); ++device) {
+    char bus[16];
+    cuDeviceGetPCIBusId(bus, sizeof bus, device);
+    if (std::string_view(bus) != pciBusId) continue;
+    *dev = device;
+    return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_INVALID_DEVICE;
 }
 
 SIM_API(cuDeviceTotalMem_v2, driver, (std::size_t * bytes, CUdevice dev), (bytes, dev)) {

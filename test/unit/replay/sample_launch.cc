@@ -25,7 +25,7 @@ replay::SavedLaunch sample_launch() {
       {0x7f0000400000, 512, MemoryKind::pinned, Reach::nothing},
       {0x7f0000600000, 8, MemoryKind::none, Reach::module, Unsaved::no, Contents{"memory-3", 0, 8}, "place"}};
   launch.missing = {{Missing::attribute, 7}, {Missing::globals, 0}};
-  launch.gpu = {13000, 9, 0, "NVIDIA H200"};
+  launch.gpu = {13000, 9, 0, "NVIDIA H200", "0000:04:00.0"};
   launch.failure = SavedFailure{700,
                                 "CUDA_ERROR_ILLEGAL_ADDRESS",
                                 {"/home/a/scale.cu", "main", 19},

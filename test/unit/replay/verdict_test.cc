@@ -80,6 +80,35 @@ TEST_CASE("replays are counted and summarised") {
   CHECK(session::sentence({}) == "not repeated alone yet");
 }
 
+TEST_CASE("a launch that does not fail alone is no race if part of its memory was not saved") {
+  SavedLaunch launch = test::sample_launch();
+  session::ReplayTally counted = tally_for(launch);
+  CHECK(counted.unsaved == (1 << 20) - 1024);  // the pinned block, to which nothing points, does not count
+  CHECK(counted.lacks_more);
+  add(counted, Run{Outcome::did_not_fail});
+  CHECK(session::sentence(counted) ==
+        "does not fail alone, but 1047552 bytes of the memory that it could reach were not saved");
+  counted.unsaved = 0;
+  CHECK(session::sentence(counted) == "does not fail alone, but part of what it could reach was not saved");
+  counted.unsaved = std::uint64_t{3} << 20;
+  add(counted, Run{Outcome::otherwise});
+  CHECK(session::sentence(counted) ==
+        "fails alone, but differently: 1 of 2; 3 MiB of the memory that it could reach were not saved");
+  const auto read = session::parse_replay_tally(session::write_replay_tally(counted));
+  REQUIRE(read);
+  CHECK(session::sentence(*read) == session::sentence(counted));
+}
+
+TEST_CASE("a launch that was not replayed has a reason") {
+  session::ReplayTally counted;
+  counted.why = "the program's GPU is not known";
+  CHECK(session::sentence(counted) == "not repeated alone yet: the program's GPU is not known");
+  add(counted, Run{Outcome::impossible, 0, "cuInit returned 100"});
+  const auto read = session::parse_replay_tally(session::write_replay_tally(counted));
+  REQUIRE(read);
+  CHECK(session::sentence(*read) == "the launch could not be repeated alone: the program's GPU is not known");
+}
+
 TEST_CASE("a tally is read back, and invalid text is not") {
   const session::ReplayTally counted = tally(3, 1, 2);
   const auto read = session::parse_replay_tally(session::write_replay_tally(counted));
