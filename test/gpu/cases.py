@@ -272,7 +272,7 @@ CASES = [
     one_of("triton_rows", "mask", 700, PAST_END, unseen=False, needs=("torch", "triton"), kernel="increment"),
     one_of("triton_rows", "overflow", 700, ("address-before-allocation", "index-overflow-32"), unseen=False, needs=("torch", "triton"),
            kernel="increment"),
-    one_of("cupy_launches", "pitch", 700, NO_CAUSE, needs=("cupy",), kernel="shade"),
+    one_of("cupy_launches", "pitch", 700, PAST_END, needs=("cupy",), kernel="shade"),
     one_of("cupy_launches", "block", (1, 9), ("block-too-large",), needs=("cupy",), kinds=(SYNC, UNCHECKED),
            grade="suspected"),
     one_of("cupy_launches", "memory", 2, ("out-of-memory",), needs=("cupy",), kinds=(MEMORY,), grade="suspected"),
@@ -283,7 +283,7 @@ CASES = [
     python("per_sample", **UNSEEN_OUT_OF_RANGE),
     python("scripted", **UNSEEN_OUT_OF_RANGE),
     python("adjacency", **fails(710, cause=("", "failed-assertion", "index-out-of-range"), unseen=True)),
-    python("cupy_jit", needs=("cupy",), **fails(700, kernel="stray_store", cause=NO_CAUSE, unseen=True)),
+    python("cupy_jit", needs=("cupy",), **fails(700, kernel="stray_store", cause=PAST_END, unseen=True)),
     # The allocation may be made on a thread of the runtime's.
     python("jax_memory", needs=("jax",), **fails(2, (MEMORY,), "suspected", cause=("out-of-memory",), unseen=True)),
     # JAX may raise the exception at a later line than the one that needed the memory.

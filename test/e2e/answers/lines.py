@@ -80,7 +80,7 @@ def line_around_a_plugin_without_lines_is_not_taken_for_its_own(machine):
 def source_that_was_written_after_its_library_was_built_is_said_to_have_been(machine):
     launcher, plugin = _plugin(machine)
     machine.run(launcher)
-    words = "was written after libplugin.so had been built: "
+    words = "was modified after libplugin.so had been built: "
     for built, said in ((time.time(), False), (1e9, True)):
         os.utime(plugin, (built, built))
         shown = " ".join(expect_success(machine.cudadiag("report")).stdout.split())

@@ -197,7 +197,7 @@ def error_that_is_asked_for_late_is_the_failed_calls(machine):
     line = targets.marked_line("asked_late", "TRUE LINE copy")
     said = f"1 call of cudaMemcpy at {':'.join(map(str, line))} returned invalid argument (1) and the program continued"
     silence = "cudadiag: no CUDA failure is known to have ended"
-    expect(result.stderr.splitlines()[1:], [f"{silence} it; {said}"], "of one that went on")
+    expect(result.stderr.splitlines()[1:], [f"{silence} the program; {said}"], "of one that went on")
     kept = ["-o", machine.folder / "kept"]
     machine.run(target, "went_on", options=kept)
     expect(machine.cudadiag("report", *kept).stdout, f"{silence} the program; {said}\n", "report")
