@@ -4,6 +4,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <stdexcept>
 #include <utility>
 
 #include "base/words.h"
@@ -303,7 +304,20 @@ std::string write_launch(const SavedLaunch& launch) {
 }
 
 base::Result<SavedLaunch> parse_launch(std::string_view given) {
-  const Json json = Json::parse(given, nullptr, false);
+  // A value takes far more memory than its text, so a hostile file is given up early.
+  constexpr int kMostDepth = 16;
+  constexpr std::size_t kMostValues = 32 * kMostBlocks;
+  std::size_t values = 0;
+  const auto within_limits = [&](int depth, Json::parse_event_t, Json&) {
+    if (depth > kMostDepth || ++values > kMostValues) throw std::length_error("launch.json");
+    return true;
+  };
+  Json json;
+  try {
+    json = Json::parse(given, within_limits, false);
+  } catch (const std::length_error&) {
+    json = nullptr;
+  }
   const base::Error damaged = {"launch.json does not describe a launch",
                                "get the folder again, or save the launch again"};
   if (!json.is_object()) return damaged;

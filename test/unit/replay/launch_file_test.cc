@@ -87,3 +87,11 @@ TEST_CASE("bytes that are not hex digits are refused") {
   CHECK(refusal_of("\"bytes\": \"01010101\"", "\"bytes\": \"0101010g\"") != "");
   CHECK(refusal_of("\"bytes\": \"01010101\"", "\"bytes\": \"\"") != "");
 }
+
+TEST_CASE("deeply nested values are refused, because they take far more memory than their text") {
+  const auto with_nested = [](std::size_t depth) {
+    return "\"extra\": " + std::string(depth, '[') + std::string(depth, ']') + ", \"schema\"";
+  };
+  CHECK(refusal_of("\"schema\"", with_nested(4)) == "");
+  CHECK(refusal_of("\"schema\"", with_nested(40)) != "");
+}
