@@ -254,6 +254,8 @@ void add_causes(Diagnosis& report, const session::Session& session, const analys
                          fmt::format("rerun it until it fails again: cudadiag bisect {}", kRepeat));
     }
     if (!cause) continue;
+    // An access that the kernel's code and the recording imply was not seen.
+    if (symptoms.access && finding.access->by_code) cause->certain = false;
     finding.cause = {std::move(cause->id),   std::move(cause->text), std::move(cause->facts),
                      std::move(cause->link), cause->certain,         std::move(cause->proof)};
     if (finding.kind == analyse::Kind::unchecked_error) {
