@@ -22,7 +22,7 @@ struct Text {
 
 void add(const char* part, std::size_t size, void* to) {
   auto& out = *static_cast<Text*>(to);
-  // Nothing else stops the demangler. The frames in between are C, and own nothing but their stack.
+  // Only a long jump stops the demangler. It skips frames of C functions, which free nothing when they return.
   if (size > kLongestText - out.text.size()) std::longjmp(out.full, 1);
   out.text.append(part, size);
 }

@@ -1,4 +1,4 @@
-// What an instruction does to memory, and to which.
+// The kinds of memory accesses, and the memory that they use.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace cudadiag::sass {
 enum class AccessKind : std::uint8_t { load, store, atomic, copy };
 enum class Space : std::uint8_t { global, shared, local, generic };
 
-// What the address of an access must be a multiple of, in bytes. `bytes` is the size of the access; it is 0 for a bulk
+// Returns the alignment in bytes that an access needs. `bytes` is the size of the access. It is 0 for a bulk
 // copy, whose size the code does not show (CUDA C++ Programming Guide, asynchronous data copies).
 constexpr std::uint32_t alignment_of(std::uint32_t bytes) { return bytes == 0 ? 16 : bytes; }
 

@@ -46,7 +46,7 @@ std::optional<T> integer_of(const Json& object, const char* key) {
   return it == object.end() ? std::nullopt : integer<T>(*it);
 }
 
-// Leaves `number` as it is if the member is missing or is no integer of this type.
+// Copies an integer member into `number`. Leaves `number` unchanged if the member is missing or does not fit.
 template <typename Number>
 void take(const Json& object, const char* key, Number& number) {
   if (const auto value = integer_of<Number>(object, key)) number = *value;

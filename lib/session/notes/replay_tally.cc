@@ -13,7 +13,7 @@ std::string quantity(std::uint64_t bytes) {
   return bytes < kMebibyte ? std::to_string(bytes) + " bytes" : std::to_string(bytes / kMebibyte) + " MiB";
 }
 
-// What the saved launch lacks; empty if nothing.
+// Names the memory that was not saved. Returns an empty text if all of it was.
 std::string gap(const ReplayTally& tally) {
   if (tally.unsaved > 0) return quantity(tally.unsaved) + " of the memory that it could reach were not saved";
   return tally.lacks_more ? "part of what it could reach was not saved" : "";

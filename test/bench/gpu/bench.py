@@ -9,7 +9,7 @@ each way that is compared, for two of the same differ by some per cent as long a
 or option. A turn's value is the median of its processes, a ratio is the median of the turns' ratios. Tools that take
 ten times as long and more run once.
 
-What callbacks and wrappers cost is measured inside one process, too, which switches them off and on from step to step
+The cost of callbacks and wrappers is also measured within one process, which switches them off and on between steps
 (switched_cupti.cc, switched_hooks.cc): there the ratio differs by one per cent where that of two processes differs by ten.
 """
 

@@ -1,8 +1,8 @@
 // Takes the recorder's wrappers away from a program and gives them back while it runs, as switched_cupti.cc does with
 // CUPTI's callbacks. It is preloaded into a program that cudadiag watches by hooks (lib/record/hooks/redirection.h).
 //
-// The recorder has changed the addresses in the symbol tables of libcuda and libcudart. What the files on disk still
-// have are the original functions. Every address of a wrapper in the writable parts of the loaded modules is replaced
+// The recorder has changed the addresses in the symbol tables of libcuda and libcudart. The files on disk still have
+// those of the original functions. Every address of a wrapper in the writable parts of the loaded modules is replaced
 // by that of the original function, and back. Addresses on a heap remain those of wrappers, as the recorder does not
 // reach them either.
 #include <elf.h>
