@@ -1,41 +1,14 @@
 #include "evidence/testimony.h"
 
-#include <algorithm>
-#include <set>
-#include <tuple>
 #include <utility>
 
 #include "evidence/code_places.h"
 #include "evidence/exceptions.h"
+#include "evidence/failed_threads.h"
 #include "evidence/running.h"
 
 namespace cudadiag::evidence {
 namespace {
-
-// Returns the threads that failed: those with an exception, otherwise those at a trap. x varies fastest, as in CUDA's
-// numbering of threads and blocks.
-std::vector<const Lane*> failed_lanes(const Dump& dump, bool trapped) {
-  std::vector<const Lane*> failed;
-  for (const Lane& lane : dump.lanes) {
-    const Warp& warp = dump.warp(lane);
-    const bool here = trapped ? warp.broken && has_bit(warp.active, lane.id) : lane.exception != 0;
-    if (here && has_bit(warp.valid, lane.id)) failed.push_back(&lane);
-  }
-  return failed;
-}
-
-bool before(const Dump& dump, const Lane& a, const Lane& b) {
-  const auto key = [&dump](const Lane& lane) {
-    const Cta& cta = dump.cta(dump.warp(lane));
-    return std::tuple(dump.sm(cta).device, cta.grid, linear(cta.block), linear(lane.thread));
-  };
-  return key(a) < key(b);
-}
-
-const Sm* first_failed_sm(const Dump& dump) {
-  const auto failed = std::find_if(dump.sms.begin(), dump.sms.end(), [](const Sm& sm) { return sm.exception != 0; });
-  return failed == dump.sms.end() ? nullptr : &*failed;
-}
 
 class Examination {
  public:
@@ -43,8 +16,8 @@ class Examination {
 
   std::optional<DumpedFailure> failure() {
     const Sm* sm = first_failed_sm(dump_);
-    auto lanes = failed_lanes(dump_, false);
-    if (lanes.empty() && sm == nullptr) lanes = failed_lanes(dump_, true);
+    auto lanes = failed_threads(dump_, false);
+    if (lanes.empty() && sm == nullptr) lanes = failed_threads(dump_, true);
     if (!lanes.empty()) {
       of_lanes(lanes);
     } else if (sm != nullptr) {
@@ -60,8 +33,7 @@ class Examination {
 
  private:
   void of_lanes(const std::vector<const Lane*>& lanes) {
-    const Lane& first = **std::min_element(lanes.begin(), lanes.end(),
-                                           [this](const Lane* a, const Lane* b) { return before(dump_, *a, *b); });
+    const Lane& first = first_of(dump_, lanes);
     first_ = &first;
     const Warp& warp = dump_.warp(first);
     const Cta& cta = dump_.cta(warp);
@@ -71,7 +43,9 @@ class Examination {
     failure_.block = cta.block;
     failure_.thread = first.thread;
     failure_.registers = dump_.registers(first);
-    count(lanes, cta);
+    const FailedCount failed = count_in_grid(dump_, lanes, cta);
+    failure_.threads = failed.threads;
+    failure_.blocks = failed.blocks;
     const Grid* grid = dump_.grid(cta);
     failure_.grid_id = cta.grid;
     if (grid != nullptr) of_grid(*grid);
@@ -102,19 +76,6 @@ class Examination {
     failure_.block_dim = grid.threads;
     failure_.host_thread = grid.host_thread;
     if (const Function* kernel = code_.kernel_at(grid.entry)) failure_.kernel = kernel->name;
-  }
-
-  void count(const std::vector<const Lane*>& lanes, const Cta& first) {
-    std::uint64_t threads = 0;
-    std::set<Dim3> blocks;
-    for (const Lane* lane : lanes) {
-      const Cta& cta = dump_.cta(dump_.warp(*lane));
-      if (cta.grid != first.grid || dump_.sm(cta).device != dump_.sm(first).device) continue;
-      ++threads;
-      blocks.insert(cta.block);
-    }
-    failure_.threads = threads;
-    failure_.blocks = blocks.size();
   }
 
   void find_pc(const Lane& lane) {
