@@ -9,7 +9,7 @@
 #include "diagnose/facts/place.h"
 #include "diagnose/run_context.h"
 #include "diagnose/words.h"
-#include "run/silence.h"
+#include "run/no_findings.h"
 #include "session/retention.h"
 #include "sessions/findings.h"
 #include "supervise/reruns/rerun_needs.h"
@@ -159,7 +159,7 @@ void RunReport::print_end(const supervise::RunEnd& end, bool may_have_kept) {
   if (const analyse::Note* note = find_note(notes, analyse::NoteCode::outlived)) say(note->text + no_longer_sought());
   if (options_.recording.nans) return print_no_nan(recording_, report(), options_.verbosity);
   if (options_.recording.tensor_races) return print_no_tensor_race(recording_, report(), options_.verbosity);
-  const bool nothing_recorded = !findings_ && explain_silence(recording_, options_, end, report());
+  const bool nothing_recorded = !findings_ && explain_no_recording(recording_, options_, end, report());
   if (may_have_kept) {
     for (const std::string& sentence : supervise::silent_lines(options_.recording.watch, recording_.session())) {
       say(sentence);

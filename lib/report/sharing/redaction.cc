@@ -5,7 +5,7 @@
 #include <cctype>
 
 #include "report/json_values.h"
-#include "report/sharing/secret_names.h"
+#include "report/sharing/secret_patterns.h"
 
 namespace cudadiag::report {
 namespace {

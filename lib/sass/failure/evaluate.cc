@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "sass/code/bank_sizes.h"
+#include "sass/code/constant_bank.h"
 
 namespace cudadiag::sass {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "sass/code/bank_sizes.h"
+#include "sass/code/constant_bank.h"
 
 namespace cudadiag::sass {
 namespace {

@@ -35,7 +35,7 @@
 //    The first visit to a line is written even if there is nothing to read. The file is a ring of kWatched lines of
 //    kWatchedLine bytes, filled up with blanks.
 //
-// In a run of `cudadiag nans` (lib/python/cudadiag_hook/bad_values/uses.py), with TICKS of the monotonic clock:
+// In a run of `cudadiag nans` (lib/python/cudadiag_hook/bad_values/bad_results.py), with TICKS of the monotonic clock:
 //
 // {"kind":"checking", "torch":VERSION}
 //    From here on, the process's operators are checked.

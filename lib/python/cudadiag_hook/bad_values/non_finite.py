@@ -16,7 +16,7 @@ from ..tensor_data.tensors import Guard, a_mode_is_on, is_capturing, is_on_devic
 from ..whole_run import stream
 from ..whole_run.forward_places import places_here
 from .bad_elements import about_root, kept_inputs, chosen
-from .uses import Root, Value, use, use_all, watch
+from .bad_results import Root, Value, use, use_all, watch
 
 MOST_ROOTS = 4  # per value; the earliest
 ASKS = frozenset(("isnan", "isfinite", "isinf", "nan_to_num", "isclose"))

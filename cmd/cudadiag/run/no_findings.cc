@@ -1,4 +1,4 @@
-#include "run/silence.h"
+#include "run/no_findings.h"
 
 #include <signal.h>
 
@@ -80,7 +80,7 @@ void print_why_no_process() {
 
 }  // namespace
 
-bool explain_silence(const supervise::Recording& recording, const RunOptions& options, const supervise::RunEnd& end,
+bool explain_no_recording(const supervise::Recording& recording, const RunOptions& options, const supervise::RunEnd& end,
                      const diagnose::Diagnosis& report) {
   const auto& processes = recording.session().processes;
   if (!recording.manifest().unrecorded.empty() || print_unrecorded(processes)) return true;

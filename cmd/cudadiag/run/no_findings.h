@@ -8,7 +8,7 @@
 namespace cudadiag::command {
 
 // Returns true if a message said why nothing was recorded at all.
-bool explain_silence(const supervise::Recording& recording, const RunOptions& options, const supervise::RunEnd& end,
+bool explain_no_recording(const supervise::Recording& recording, const RunOptions& options, const supervise::RunEnd& end,
                      const diagnose::Diagnosis& report);
 
 // For `cudadiag nans`: prints that no NaN was found, or why nothing was checked.
