@@ -111,7 +111,7 @@ class NonFiniteBuilder {
     const bool own_code = finding_.location.line > 0;
     const Location forward = line_of(value_.forward), backward = line_of(value_.backward);
     if (!value_.node.empty()) {
-      finding_.backward = Backward{value_.node, "the stack of its autograd node is no longer available", false};
+      finding_.backward = Backward{value_.node, "cudadiag did not keep the stack of the call that made this node", false};
       if (forward.line > 0) {
         const auto grade = value_.forward_certain ? analyse::Grade::proven : analyse::Grade::inferred;
         finding_.related.push_back({diagnose::Role::forward, forward, grade});

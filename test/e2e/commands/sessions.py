@@ -73,7 +73,7 @@ def number_of_a_session_comes_before_a_file_of_that_name(machine):
     for named in ("./1", "1/", "1"):
         expect(str(root) in expect_success(machine.cudadiag("dump", named)).stdout.splitlines()[0], False, named)
     expect(machine.cudadiag("report", "2").stderr, "cudadiag: 2 is not a folder, so it is not a session; "
-           "cudadiag list shows them\n", "a file, if there is no such session")
+           "cudadiag list shows them\n", "message for a file named like a session that does not exist")
 
 
 def report_of_the_newest_session_says_when_and_what_was_run(machine):
