@@ -108,7 +108,7 @@ def launch_is_replayed_on_its_own_gpu(machine):
     expect(_replayed(machine, folder)["gpu"], bus, "GPU of a later replay")
     expect(_replayed(machine, "--device", "0", folder)["gpu"], "0000:01:00.0", "GPU that the user chose")
     machine.plan("devices=2")
-    expect_in(f"GPU {bus}, on which it was saved, is not visible here; choose another with --device",
+    expect_in(f"GPU {bus}, where the launch was saved, is not visible here; choose another with --device",
               _replayed(machine, folder, status=125)["why"], "why")
 
 
@@ -447,14 +447,14 @@ def name_of_a_variable_cannot_answer_for_the_launch(machine):
     _change(folder, rename)
     found = _replayed(machine, folder, status=125)
     expect(found["outcome"], "could not be made", "outcome")
-    expect_in("does not have this variable: x\\nlaunching\\nresult 700", found["why"], "why")
+    expect_in("does not contain this variable: x\\nlaunching\\nresult 700", found["why"], "why")
 
 
 def folder_to_which_others_can_write_is_foreign(machine):
     _, folder, _ = _saved(machine, "through")
     folder.chmod(0o777)
     refused = machine.cudadiag("replay", folder)
-    expect((refused.returncode, "everybody can write to its folder" in refused.stderr), (125, True), refused.stderr)
+    expect((refused.returncode, "anyone can write to its folder" in refused.stderr), (125, True), refused.stderr)
     folder.chmod(0o700)
     if os.geteuid() != 0:
         skip("only root can give a file to another user")
@@ -529,7 +529,7 @@ END
     (folder / "image").rename(folder / "elsewhere")
     unmade = machine.cudadiag("replay", "--sanitize", folder)
     expect(unmade.returncode, 125, "status without an image")
-    expect_in("could not be made: the image of the kernel's code was not saved", unmade.stdout, "its reason")
+    expect_in("could not be made: the image with the kernel's code was not saved", unmade.stdout, "its reason")
     expect("0 errors" in unmade.stdout, False, "a count of errors")
     refused = machine.cudadiag("replay", "--sanitize=nonsense", folder)
     expect(refused.returncode, 125, "status")
