@@ -1,4 +1,5 @@
-// Threads with the smallest stack that the system gives launch, more of them than are recorded; then a launch is bad.
+// Threads with the smallest stack that the system allows launch, more of them than the recorder has room for. Then a
+// launch is bad.
 // Plan: fault kernel=scale nth=4001 code=700
 #include <limits.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// The parent is innocent: ./children fork fails in a forked child, ./children exec in a program that it starts.
+// The parent does nothing wrong: ./children fork fails in a forked child, ./children exec in a program that it starts.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>

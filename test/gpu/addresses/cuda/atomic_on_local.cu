@@ -1,4 +1,4 @@
-// A pointer that may be a private counter or a shared one is given to an atomic: local memory allows none.
+// A pointer that may point to a private or a shared counter is passed to an atomic; local memory supports none.
 __global__ void tally(int* counters, int shared_from) {
   int own = threadIdx.x;
   int* counter = int(threadIdx.x) < shared_from ? &own : &counters[threadIdx.x];

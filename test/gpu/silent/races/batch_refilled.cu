@@ -1,4 +1,4 @@
-// A batch of copies out of one pinned block; the host writes the block of the second one again after the call.
+// A batch of copies out of one pinned block; after the call, the host overwrites the source of the second one.
 // Report: https://github.com/NVIDIA/cudf/issues/21680 (the source of a copy with stream order must stay)
 #include <cstring>
 
