@@ -52,7 +52,7 @@ struct Op {
   void* data = nullptr;
   Rule* rule = nullptr;
   std::uint64_t sequence = 0;      // order of issue in the process
-  std::shared_ptr<char[]> staged;  // copied out of pageable memory at the call
+  std::shared_ptr<char[]> staged;  // copied from pageable memory during the call
   std::vector<Dependency> after;
   std::vector<Meeting> meetings;
   bool has_arrived = false;                   // at all meetings
@@ -156,7 +156,7 @@ struct CUgraph_st {
 
 struct CUgraphExec_st {
   struct Step {
-    CUgraphNode node;  // of the graph that it was made from; may no longer exist
+    CUgraphNode node;  // of the original graph; may no longer exist
     sim::Op op;
     std::weak_ptr<void> life{};  // of the node
     bool enabled = true;

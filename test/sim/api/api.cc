@@ -13,7 +13,7 @@ namespace sim {
 namespace {
 
 std::atomic<bool> driver_ready{false};
-std::atomic<const char*> own_page{nullptr};  // contains 1; no child inherits it, however it was made
+std::atomic<const char*> own_page{nullptr};  // contains 1; no child inherits it, however the child was created
 std::atomic<std::uint32_t> last_correlation{0};
 std::atomic<std::uint32_t> calls_ended{0};  // by threads that have a context
 thread_local std::uint32_t runtime_correlation = 0;
