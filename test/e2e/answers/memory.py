@@ -61,7 +61,7 @@ def allocation_that_had_failed_is_told_with_what_was_given_none(machine):
         failed = targets.marked_line(name.partition(":")[0], "FAILED LINE")
         (earlier,) = [each for each in finding["related"] if each["role"] == "swallowed"]
         expect((earlier["file"], earlier["line"]), failed, "line of the allocation")
-        expect_in("cuMemAlloc had failed on this thread before", " ".join(result.stderr.split()), "message")
+        expect_in("cuMemAlloc had failed earlier on this thread", " ".join(result.stderr.split()), "message")
         expect(finding["cause"]["certain"], False, "certain")
 
 
@@ -81,9 +81,8 @@ def memory_of_a_device_that_was_not_asked_for_it_is_told(machine):
     path, line = targets.marked_line("peers", "MADE LINE")
     expect([(each["file"], each["line"]) for each in finding["related"] if each["role"] == "allocated"], [(path, line)],
            "related")
-    expect_in(f"parameter 1 points into 4.0 KiB of device 1, allocated at {path}:{line}, main; the kernel ran on "
-              "device 0, which has no access to that memory, and probably used it", " ".join(result.stderr.split()),
-              "message")
+    expect_in(f"parameter 1 points into 4.0 KiB on device 1, allocated at {path}:{line}, main; the kernel probably "
+              "used that memory on device 0, which has no access to it", " ".join(result.stderr.split()), "message")
     _, finding = _memory_program(machine, "peers:given", ["--rerun=always"])
     expect((finding["cause"], finding["arguments"][0]["allocation"]["out_of_reach"]), (None, False), "with access")
 
@@ -189,7 +188,8 @@ def refusal_of_cupys_pool_that_ends_the_program_is_out_of_memory(machine):
     (holder,) = finding["memory_use"]["holders"]
     expect((holder["bytes"], holder["location"]["line"]), (48 << 20, true_line("pools.py", "HOLDER")[1]), "holder")
     expect((finding["evidence"]["grade"], finding["cause"]["certain"]), ("proven", True), "what is known")
-    expect_in("CuPy's memory pool refused 24.0 MiB, though no CUDA call failed", " ".join(result.stderr.split()), "report")
+    expect_in("CuPy's memory pool refused to allocate 24.0 MiB, although no CUDA call failed",
+              " ".join(result.stderr.split()), "report")
     expect_in("/cupy/cuda/memory.pyx", finding["stack"]["python"][0]["file"], "innermost frame")
     expect_in("CuPy says: Out of memory allocating 25,165,824 bytes (allocated so far: 50,331,648 bytes, limit set to: "
               "67,108,864 bytes).", finding["error"]["text"], "CuPy's message")

@@ -43,7 +43,7 @@ TEST_CASE("an embedding without values: the cause is certain, the text names no 
   REQUIRE(cause);
   CHECK(cause->certain);
   CHECK(cause->text ==
-        "an index is outside of the embedding's table: it is negative, or not less than the number of rows");
+        "an index is outside the embedding's table: it is negative, or not less than the number of rows");
   CHECK(cause->fix.size() == 1);
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("only frames inside the user's frame name the PyTorch function") {
   Symptoms symptoms = embedding();
   symptoms.python = {{"/home/u/train.py", "forward", true},
                      {"/v/site-packages/torch/nn/functional.py", "embedding", false}};
-  CHECK(text_of(symptoms) == "an index is outside of the dimension that it indexes");
+  CHECK(text_of(symptoms) == "an index is outside the dimension that it indexes");
 }
 
 TEST_CASE("every index assertion in PyTorch's kernels is recognised") {
@@ -171,11 +171,11 @@ TEST_CASE("the source line shows one_hot") {
 TEST_CASE("assertions in compiled code contain the bound") {
   Symptoms symptoms = pytorch_assert("index out of bounds: 0 <= tmp4 < 30522");
   symptoms.device_file = "/tmp/torchinductor_u/k4/ck46.py";
-  CHECK(text_of(symptoms) == "an index in compiled code is outside of its dimension (valid 0..30521)");
+  CHECK(text_of(symptoms) == "an index in compiled code is outside its dimension (valid 0..30521)");
   symptoms.assertion = "index out of bounds: 0 <= tmp4 < 1 + ks0";
-  CHECK(text_of(symptoms) == "an index in compiled code is outside of its dimension");
+  CHECK(text_of(symptoms) == "an index in compiled code is outside its dimension");
   symptoms.assertion = "index out of bounds: 0 <= tmp4 < 99999999999999999999999";
-  CHECK(text_of(symptoms) == "an index in compiled code is outside of its dimension");
+  CHECK(text_of(symptoms) == "an index in compiled code is outside its dimension");
   symptoms.assertion = "my index out of bounds: 0 <= tmp4 < 7";
   CHECK(id_of(symptoms) == "failed-assertion");
 }

@@ -31,11 +31,11 @@ TEST_CASE("memory of a device to which the kernel's device has no access") {
   CHECK(cause->id == "memory-of-another-gpu");
   CHECK(!cause->certain);
   CHECK(cause->text ==
-        "far points into 4.0 KiB of device 1; the kernel ran on device 0, which has no access to that memory, and "
-        "probably used it");
+        "far points into 4.0 KiB on device 1; the kernel probably used that memory on device 0, which has no access to "
+        "it");
   CHECK(cause->proof == std::vector<std::size_t>{1});
   symptoms.arguments[1].allocation->allocated = diagnose::Location{.file = "train.py", .function = "main", .line = 7};
-  CHECK(explain(symptoms)->text.find("of device 1, allocated at train.py:7, main; the") != std::string::npos);
+  CHECK(explain(symptoms)->text.find("on device 1, allocated at train.py:7, main; the") != std::string::npos);
   symptoms.device.reset();
   CHECK(id_of(symptoms) == "none");
 }
@@ -134,14 +134,14 @@ TEST_CASE("a copy whose host side is device memory") {
   CHECK(id_of(symptoms) == "copy-direction");
   CHECK(!explain(symptoms)->certain);
   CHECK(
-      text_of(symptoms).starts_with("cudaMemcpy copies to the host, and its destination points into 4.0 KiB of device "
+      text_of(symptoms).starts_with("cudaMemcpy copies to the host, but its destination points into 4.0 KiB of device "
                                     "memory: often the addresses are swapped"));
   symptoms.arguments[0].allocation->allocated = diagnose::Location{.file = "a.cc", .function = "main", .line = 9};
   CHECK(text_of(symptoms).find("device memory allocated at a.cc:9, main: often") != std::string::npos);
   symptoms.host_side = "source";
   CHECK(id_of(symptoms) == "none");
   symptoms.arguments = {pointer_argument("destination", 0x9000, ""), pointer_argument("source", 0x1000, "live")};
-  CHECK(text_of(symptoms).starts_with("cudaMemcpy copies from the host, and its source points into"));
+  CHECK(text_of(symptoms).starts_with("cudaMemcpy copies from the host, but its source points into"));
   symptoms.host_side = "";
   CHECK(id_of(symptoms) == "none");
 }
@@ -158,8 +158,8 @@ TEST_CASE("pointers past their allocation, and null pointers") {
   CHECK(text_of(symptoms) == "parameter 1 is a null pointer, and the kernel probably dereferenced it");
   symptoms.swallowed = "cuMemAlloc_v2";
   CHECK(text_of(symptoms) ==
-        "parameter 1 is a null pointer, and the kernel probably dereferenced it; cuMemAlloc_v2 had failed on this "
-        "thread before");
+        "parameter 1 is a null pointer, and the kernel probably dereferenced it; cuMemAlloc_v2 had failed earlier on "
+        "this thread");
   CHECK(!explain(symptoms)->certain);
   symptoms.arguments[0].pointer.reset();
   CHECK(id_of(symptoms) == "none");
@@ -212,7 +212,7 @@ TEST_CASE("zeros that are not pointers, or are null by design") {
   CHECK(cause("parameter 7") == "null-pointer");
   CHECK(text_of(symptoms) == "parameter 7 is 0: if it is a pointer, the kernel probably dereferenced it");
   symptoms.swallowed = "cuMemAlloc_v2";
-  CHECK(text_of(symptoms).ends_with("; cuMemAlloc_v2 had failed on this thread before"));
+  CHECK(text_of(symptoms).ends_with("; cuMemAlloc_v2 had failed earlier on this thread"));
   symptoms.python = {{"/site-packages/triton/runtime/jit.py", "run", false}};
   CHECK(cause("parameter 7") == "none");
   symptoms.kernel = "scale(float*)";
