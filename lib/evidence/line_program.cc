@@ -85,7 +85,7 @@ class LineProgram {
       : unit_(unit), ordinal_(ordinal), budget_(budget) {}
 
   // Runs the program. Fills the chains of the addresses that it covers, and removes these addresses from `wanted`.
-  // Returns the furthest name.
+  // Returns the largest name offset.
   std::optional<std::uint64_t> run(Wanted& wanted, std::vector<FoundChain>& chains) {
     Cursor in(unit_.program);
     while (!in.done()) {

@@ -56,7 +56,7 @@ struct DumpedFailure {
   std::optional<FunctionCode> code;   // nullopt if the instruction or the code is unknown
   std::optional<FailingState> state;  // nullopt if no PC names the failing instruction
   std::optional<SourceLine> trap;     // line of the instruction before `place`, if a trap stopped the thread
-  std::optional<CodePlace> stands;    // where the thread has got to since, as debuggers show it
+  std::optional<CodePlace> stands;    // where the thread stopped after that, as debuggers show it
   std::vector<CodePlace> callers;     // of `stands`, innermost first; a place is where the caller continues
 
   std::string kernel;  // empty if neither the grid nor the PC shows it

@@ -62,7 +62,7 @@ def debugger_that_differs_is_shown_beside(machine):
     _install(machine, "cuda-gdb", _saying(DEBUGGER.replace("LINE", "18")))
     result = expect_success(machine.cudadiag("core", DUMP, "--cross-check"))
     expect(_witness(result.stdout)[0],
-           ["cuda-gdb differs: line /tmp/cases/cases.cu:18, here /tmp/cases/cases.cu:17",
+           ["cuda-gdb differs: line /tmp/cases/cases.cu:18 instead of /tmp/cases/cases.cu:17",
             "cuda-gdb agrees: exception, kernel, grid, block size, block, thread, PC"], "text")
     expect_in("Line    /tmp/cases/cases.cu:17\n", result.stdout, "text")
 
@@ -110,7 +110,7 @@ def compressed_dump_is_not_given_to_the_debugger_but_a_command_that_works(machin
     (machine.folder / "bin/cuda-gdb").unlink()
     machine.environment.update(CUDA_HOME=str(machine.folder), PATH="/usr/bin:/bin")
     result = expect_success(machine.cudadiag("core", packed, "--cross-check"))
-    expect_in(f"cuda-gdb is not installed here; where it is: gzip -dc <{packed} >{packed}.unpacked && cuda-gdb --batch "
+    expect_in(f"cuda-gdb is not installed here; on a machine that has it, run: gzip -dc <{packed} >{packed}.unpacked && cuda-gdb --batch "
               f"-ex 'target cudacore {packed}.unpacked' -ex bt\n", result.stderr, "where it is not installed")
 
 
@@ -191,7 +191,7 @@ def debugger_that_differs_changes_no_answer(machine):
     _install(machine, "cuda-gdb", _saying(LOAD_DEBUGGER.replace("cases.cu:16", "cases.cu:61")))
     report, _ = _run(machine, "--cross-check")
     expect(_outcome(report, "device"), ["core dump read, cuda-gdb differs: line"], "pass")
-    differs = "cuda-gdb differs: line cases.cu:61, here /tmp/cases/cases.cu:16"
+    differs = "cuda-gdb differs: line cases.cu:61 instead of /tmp/cases/cases.cu:16"
     expect(report["findings"][0]["witnesses"][0], differs, "witnesses")
     expect_in({"code": "cuda-gdb", "text": differs}, report["notes"], "notes")
     expect(_device(report), DUMP_SAYS, "device")
@@ -208,7 +208,7 @@ def debugger_that_crashes_hangs_or_is_missing_costs_no_report(machine):
     (machine.folder / "bin/cuda-gdb").unlink()
     report, result = _run(machine, "--cross-check")
     expect(_outcome(report, "device"), ["core dump read"], "pass")
-    expect_in("cuda-gdb is not installed here; where it is: cuda-gdb --batch -ex 'target cudacore /", result.stderr, "stderr")
+    expect_in("cuda-gdb is not installed here; on a machine that has it, run: cuda-gdb --batch -ex 'target cudacore /", result.stderr, "stderr")
     _install(machine, "cuda-gdb", _saying(LOAD_DEBUGGER))
     expect_success(machine.cudadiag("bisect", "--cross-check", timeout=60))
     report = machine.report()

@@ -102,14 +102,15 @@ TEST_CASE("every field that differs is shown with both values") {
   const struct {
     const char *was, *is, *sentence;
   } changes[] = {
-      {"Warp Illegal Address", "Warp Assert", "exception Warp Assert, here Warp Illegal Address"},
-      {"far_load(int*)<<<", "far_store(int*)<<<", "kernel far_store(int*), here far_load(int*)"},
-      {"<<<(2,1,1)", "<<<(3,1,1)", "grid 3,1,1, here 2,1,1"},
-      {"(32,1,1)>>>", "(64,1,1)>>>", "block size 64,1,1, here 32,1,1"},
-      {", block (0,0,0)", ", block (1,0,0)", "block 1,0,0, here 0,0,0"},
-      {", thread (0,0,0)", ", thread (7,0,0)", "thread 7,0,0, here 0,0,0"},
-      {"(cases.cu:16)", "(cases.cu:17)", "line cases.cu:17, here /tmp/cases/cases.cu:16"},
-      {"triggered at PC 0x7f21277a0a70", "triggered at PC 0x7f21277a0a80", "PC 0x7f21277a0a80, here 0x7f21277a0a70"},
+      {"Warp Illegal Address", "Warp Assert", "exception Warp Assert instead of Warp Illegal Address"},
+      {"far_load(int*)<<<", "far_store(int*)<<<", "kernel far_store(int*) instead of far_load(int*)"},
+      {"<<<(2,1,1)", "<<<(3,1,1)", "grid 3,1,1 instead of 2,1,1"},
+      {"(32,1,1)>>>", "(64,1,1)>>>", "block size 64,1,1 instead of 32,1,1"},
+      {", block (0,0,0)", ", block (1,0,0)", "block 1,0,0 instead of 0,0,0"},
+      {", thread (0,0,0)", ", thread (7,0,0)", "thread 7,0,0 instead of 0,0,0"},
+      {"(cases.cu:16)", "(cases.cu:17)", "line cases.cu:17 instead of /tmp/cases/cases.cu:16"},
+      {"triggered at PC 0x7f21277a0a70", "triggered at PC 0x7f21277a0a80",
+       "PC 0x7f21277a0a80 instead of 0x7f21277a0a70"},
   };
   for (const auto& change : changes) {
     const DebuggerWitness witness = debugger_witness(failure, replaced(kLoad, change.was, change.is), "");

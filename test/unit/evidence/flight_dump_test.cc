@@ -94,7 +94,7 @@ TEST_CASE("a dump without its first call is not whole") { CHECK_FALSE(read(dump(
 TEST_CASE("minor versions are read, another major one is refused") {
   CHECK(read(dump({.version = "2.4"})).calls.size() == 2);
   CHECK(read(dump({.version = "2.99"})).calls.size() == 2);
-  CHECK(refusal(dump({.version = "3.0"})) == "it has version 3.0 of the format, and cudadiag reads version 2");
+  CHECK(refusal(dump({.version = "3.0"})) == "its format has version 3.0, but cudadiag reads only version 2");
 }
 
 TEST_CASE("calls without numbers are refused") {
@@ -105,8 +105,8 @@ TEST_CASE("a call of a group that is not described is left out") { CHECK(read(du
 
 TEST_CASE("another pickle is not a dump") {
   CHECK(refusal(PickleBuilder().open_dictionary().texts("a", "b").close_dictionary().bytes()) ==
-        "it is not a dump of the Flight Recorder");
-  CHECK(refusal(PickleBuilder().raw("N").bytes()) == "it is not a dump of the Flight Recorder");
+        "it is not a Flight Recorder dump");
+  CHECK(refusal(PickleBuilder().raw("N").bytes()) == "it is not a Flight Recorder dump");
   CHECK(refusal("no dump") == "it is not a pickle of protocol 2");
 }
 

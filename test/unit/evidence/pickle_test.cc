@@ -86,13 +86,13 @@ TEST_CASE("a stack that does not fit its operations is refused") {
   CHECK(refused_with("NN") == "it does not end with one value");
   CHECK(refused_with("N(") == "it does not end with one value");
   CHECK(refused_with("e") == "it closes a value that was not opened");
-  CHECK(refused_with("(e") == "it uses a value that is not there");
-  CHECK(refused_with("N(N\x86") == "it uses a value that is not there");
-  CHECK(refused_with("]((Ne") == "it uses a value that is not there");
-  CHECK(refused_with("](Nu") == "it adds items to a value of another kind");
-  CHECK(refused_with("}(Ne") == "it adds items to a value of another kind");
+  CHECK(refused_with("(e") == "it uses a value that does not exist");
+  CHECK(refused_with("N(N\x86") == "it uses a value that does not exist");
+  CHECK(refused_with("]((Ne") == "it uses a value that does not exist");
+  CHECK(refused_with("](Nu") == "it adds items to a value of a different kind");
+  CHECK(refused_with("}(Ne") == "it adds items to a value of a different kind");
   CHECK(refused_with("}(Nu") == "it has a key without a value");
-  CHECK(refused_with("\x8a\x09") == "it has an integer of another size than PyTorch writes");
+  CHECK(refused_with("\x8a\x09") == "it has an integer of a size that PyTorch does not write");
 }
 
 TEST_CASE("a value that could come to contain itself is refused") {
@@ -103,7 +103,7 @@ TEST_CASE("a value that could come to contain itself is refused") {
 TEST_CASE("a memory that is not in order is refused") {
   CHECK(refused_with(std::string("Nq\1", 3)) == "it stores a value out of order");
   CHECK(refused_with(std::string("h\0", 2)) == "it refers to a value that was not stored");
-  CHECK(refused_with(std::string("q\0", 2)) == "it uses a value that is not there");
+  CHECK(refused_with(std::string("q\0", 2)) == "it uses a value that does not exist");
 }
 
 TEST_CASE("nesting has a bound") {
