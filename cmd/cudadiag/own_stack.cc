@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kUsual = 8 << 20;  // bytes; the limit on most systems
 
-// makecontext passes only integers.
+// makecontext passes only integers to the function, so these pointers are in a variable.
 struct Work {
   int (*function)(int, char**);
   int argc;
@@ -49,7 +49,7 @@ std::byte* make_stack() {
 
 int on_ample_stack(int (*work)(int, char**), int argc, char** argv) {
   std::byte* stack = is_small() ? make_stack() : nullptr;
-  static ucontext_t here, there;  // 1 kB each, for which the small stack may have no room
+  static ucontext_t here, there;  // 1 kB each; the small stack may have no room for them
   if (stack == nullptr || ::getcontext(&there) != 0) return work(argc, argv);
   enlarge_stacks_of_threads();
   the_work = {work, argc, argv, 0};

@@ -65,7 +65,7 @@ std::optional<base::Error> unknown_path(const std::vector<session::CodeRule>& ru
       continue;
     return base::Error{std::string(rule.user ? kUsers : kNotUsers) + ": found no file or folder " + rule.path +
                            (session != nullptr ? ", and the session has no code from there" : ""),
-                       "name a folder, a Python file, a source file or a library"};
+                       "give a folder, a Python file, a source file or a library"};
   }
   return std::nullopt;
 }

@@ -267,7 +267,7 @@ def program_that_clears_its_environment_is_left_alone(machine):
     kept = [f"{name}={machine.environment[name]}" for name in ("LD_LIBRARY_PATH", "CUDADIAG_SIM_PLAN")]
     result = machine.run("env", "-i", *kept, *program("ten_launches.py"))
     expect((result.stdout, result.returncode), ("result 700\n", 3), "result of one that fails")
-    expect_in("the program did not use CUDA, as far as the recording shows. If it should use CUDA, run: cudadiag doctor", result.stderr,
+    expect_in("the program did not use CUDA, as far as the recording shows. If it should have used CUDA, run: cudadiag doctor", result.stderr,
               "message")
 
 
@@ -408,7 +408,7 @@ def list_shows_what_was_recorded_without_the_launcher(machine):
               "was killed, so it is not known how its programs ended\n", machine.cudadiag("report").stdout, "report")
     refused = machine.cudadiag("bisect")
     expect((refused.stdout, refused.returncode), ("", 125), "bisect")
-    expect_in("it is not known how its program was started", refused.stderr, "why not")
+    expect_in("so the command of its program is unknown", refused.stderr, "why not")
     expect_in(f"cd {machine.folder} && cudadiag run -- {sys.executable} ", refused.stderr, "the command")
 
 

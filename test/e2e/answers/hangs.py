@@ -168,7 +168,7 @@ def ranks_are_not_taken_from_two_runs(machine):
     for name in ("first", "second"):
         machine.environment["RANK"] = "0"
         machine.run(*program("collectives.py", "alike"), options=["-o", name])
-    for words, said in ((("first", "second"), "rank 0 is in two sessions: "), ((), "no sessions were named; "),
+    for words, said in ((("first", "second"), "rank 0 is in two sessions: "), ((), "no sessions were given; "),
                         (("first/none",), " does not exist")):
         result = machine.cudadiag("ranks", *words)
         expect((result.returncode, result.stdout), (125, ""), str(words))
@@ -336,12 +336,12 @@ def status_of_a_killed_launcher_is_refused(machine):
             result = machine.cudadiag("status", session)
             expect((result.stdout, result.returncode), ("", 125), f"result for {place!r}")
             expect_in("its cudadiag run was killed, and what it had recorded is lost", result.stderr, "what is wrong")
-            left = f"; its program still runs, but is not recorded: pid {pid};"
+            left = f"; its program is still running, but no longer recorded: pid {pid};"
             expect(left in result.stderr, place is None, "what is left of it")
             if place is None:
                 expect(machine.cudadiag("status").stderr.splitlines()[0],
                        "cudadiag: a newer run is incomplete: its cudadiag run was killed, and what it had recorded is "
-                       f"lost (cudadiag list shows it: {session}); its program still runs, but is not recorded: pid {pid}",
+                       f"lost (cudadiag list shows it: {session}); its program is still running, but no longer recorded: pid {pid}",
                        "status where no session is named")
     finally:
         os.kill(pid, signal.SIGKILL)
@@ -365,7 +365,7 @@ def status_of_a_launcher_that_was_killed_after_a_failure_leads_to_what_it_wrote(
     expect_in("a sticky error, and nothing after it is recorded", shown, "why")
     run.kill()
     run.wait()
-    for left in (f"; its program still runs, but is not recorded: pid {pid}", ""):
+    for left in (f"; its program is still running, but no longer recorded: pid {pid}", ""):
         expect(machine.cudadiag("status", session).stderr,
                f"cudadiag: the run recorded in {session} is incomplete: its cudadiag run was killed{left}; to see what it had written "
                f"by then: cudadiag report {session}\n", "status")
@@ -407,7 +407,7 @@ def dump_that_does_not_come_is_announced_and_explained(machine):
     _, told, after = result.stderr.partition(announced)
     expect(bool(told), True, "announced in " + result.stderr)
     expect_in("cudadiag: no GPU core dump was written after ", after, "after it")
-    expect_in("no process could be asked for one: only NVIDIA's driver takes such requests", after, "why")
+    expect_in("no process could be asked for one: only NVIDIA's driver accepts such requests", after, "why")
     assert "--hang-dump" not in machine.cudadiag("report").stdout, "it is recommended though it was tried"
     command = ["sh", "-c", 'test "$CUDADIAG_PASS" = record && exec "$@"', "sh", *stuck(machine, "kernel")]
     result = machine.run(*command, options=["--hang-after", "0.3", "--hang-dump"])

@@ -318,8 +318,8 @@ def the_first_race_can_end_the_program(machine):
     output, errors = process.communicate(timeout=60)
     expect((process.returncode, output), (-15, ""), "status and stdout")
     expect_in("race between two streams", errors, "report")
-    ended = "cudadiag: two operations race: ending the program, as --stop-on-race asks\n"
+    ended = "cudadiag: two operations race: ending the program because of --stop-on-race\n"
     expect_in(ended, errors.partition("race between two streams")[0], "what is said at the time")
-    assert "it was ended from outside" not in errors, errors
+    assert "something outside the program ended it" not in errors, errors
     notes = [note["code"] for note in machine.report()["notes"]]
     assert "unrelated-end" not in notes, notes

@@ -36,7 +36,7 @@ def unwritable_folder_that_nobody_named_costs_the_session_only(machine):
     expect_in("[bracketed]", result.stderr, "report")
     result = machine.run(*program("ten_launches.py"), options=["--rerun=auto"])
     expect(result.stderr.splitlines()[-1], "cudadiag: cannot rerun the command to prove this: no session could be "
-           "stored; name its folder with -o FOLDER", "the last line")
+           "stored; choose a folder for it with -o FOLDER", "the last line")
 
 
 def unwritable_folder_by_the_environment_is_named(machine):
@@ -193,19 +193,19 @@ def wrong_values_are_refused_before_anything_runs(machine):
     for option, wanted in (("--markers", "one of sparse, dense, off"), ("--rerun", "one of ask, auto, always, never"),
                            ("--repeat", "a number from 1 to 1000"), ("--hang-after", "a number from 0.1 to 10000000")):
         for words in ([option, "--"], [option + "=", "--"], [option, "", "--"]):
-            expect(_refused(machine, "run", *words, "echo", "ran"), f"{option}: the value is missing, {wanted}", words)
+            expect(_refused(machine, "run", *words, "echo", "ran"), f"{option}: the value is missing: expected {wanted}", words)
     expect(_refused(machine, "run", "--watch=", "--", "echo"), "--watch: the FILE:LINE is missing", "no line")
     expect(_refused(machine, "run", "-o", "a", "-o", "b", "--", "echo", "ran"),
            "--output can be given only once; see cudadiag run --help", "a second folder")
     (machine.folder / "empty").touch()
     expect(_refused(machine, "core", "empty"),
            "empty is empty; the driver writes GPU core dumps with CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1", "an empty dump")
-    expect(_refused(machine, "report", "--bundle=-"), "--bundle=-: a bundle must go to a file; name one", "no file")
+    expect(_refused(machine, "report", "--bundle=-"), "--bundle=-: a bundle must go to a file: use --bundle=FILE.tar.gz", "no file")
     for option, value, message in (
             ("--window", "1", "expected one of calls, sites, all, got 1"), ("--kernel", "", '"" is not a REGEX'),
             ("--site", ":5", ":5 is not FILE:LINE, for example train.py:41"),
             ("--site", "a.py:0", "a.py:0 is not FILE:LINE, for example train.py:41"),
-            ("--launch", "-1", "expected a number from 1 on, got -1"), ("--launch", "0", "expected a number from 1 on, got 0")):
+            ("--launch", "-1", "expected a number of at least 1, got -1"), ("--launch", "0", "expected a number of at least 1, got 0")):
         expect(_refused(machine, "bisect", option, value), f"{option}: {message}", value)
     for command in ("list", "report", "dump", "bisect"):
         expect(_refused(machine, command, "-o", "gone"), "--output: the folder gone does not exist", command)
@@ -267,7 +267,7 @@ def reader_of_the_latest_session_says_that_a_newer_run_goes_on(machine):
     for command, part in (("report", "illegal memory access (700)"), ("dump", str(older)), ("bisect", "[proven]")):
         shown = expect_success(machine.cudadiag(command))
         expect_in("a newer run has not ended and has no report yet (cudadiag status ", shown.stderr, command)
-        expect_in(f"; this is {older}\n", shown.stderr, command)
+        expect_in(f"; using {older} instead\n", shown.stderr, command)
         expect_in(part, shown.stdout, command)
     shutil.rmtree(older)
     for command in ("report", "dump", "bisect"):
@@ -283,7 +283,7 @@ def session_of_a_run_that_goes_on_is_said_to_be_one(machine):
     shown = expect_success(machine.cudadiag("report", session.name)).stdout
     expect(shown, "cudadiag: cannot tell whether CUDA failed in this session: its run has not ended: cudadiag status "
            f"{session}\n", "report")
-    expect(_refused(machine, "bisect", session.name), f"its run has not ended: cudadiag status {session}; once it has ended: "
+    expect(_refused(machine, "bisect", session.name), f"the run of this session has not ended: cudadiag status {session}; once it has ended: "
            f"cudadiag bisect {session}", "bisect")
     run.communicate("\n")
 
@@ -359,8 +359,8 @@ def bundle_goes_to_a_file_whose_name_ends_like_that_of_a_bundle(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"))
     for file in ("2", "out", "out.zip"):
-        expect(_refused(machine, "report", "--bundle", file), f"--bundle {file}: the name of the file must end in "
-               f".tar.gz. The session comes first: cudadiag report {file} --bundle FILE.tar.gz", file)
+        expect(_refused(machine, "report", "--bundle", file), f"--bundle {file}: the file name must end in "
+               f".tar.gz. A session goes before the option: cudadiag report {file} --bundle FILE.tar.gz", file)
         expect((machine.folder / file).exists(), False, f"whether {file} was written")
     for file in ("out.tar.gz", "out.tgz"):
         expect_success(machine.cudadiag("report", "--bundle", file))
@@ -382,7 +382,7 @@ def what_a_killed_launcher_recorded_is_said_to_be_lost(machine):
     for command in ("report", "status"):
         said = expect_success(machine.cudadiag(command)).stderr
         expect_in("a newer run is incomplete: its cudadiag run was killed", said, command)
-        expect_in(f"; this is {older}\n", said, command)
+        expect_in(f"; using {older} instead\n", said, command)
     newest = machine.state / "cudadiag" / machine.sessions()[-1]
     expect_in("its cudadiag run was killed", machine.cudadiag("report", "latest").stderr, newest)
     expect(machine.cudadiag("report", older).stderr, "", "stderr where it was named")
@@ -434,12 +434,12 @@ def doctor_names_the_folder_that_sessions_go_to(machine):
     machine.environment["XDG_STATE_HOME"] = str(machine.folder / "file")
     shown = machine.cudadiag("doctor")
     expect(shown.returncode, 1, "status")
-    expect_in(f"PROBLEM sessions          {machine.folder}/file/cudadiag cannot be used: Not a directory, so they go to "
+    expect_in(f"PROBLEM sessions          {machine.folder}/file/cudadiag cannot be used: Not a directory, so sessions go to "
               f"{machine.folder}/cudadiag-{os.geteuid()}\n", shown.stdout, "the folders")
     expect_in(" fix: name another folder with CUDADIAG_DIR or -o FOLDER\n", shown.stdout, "fix")
     machine.environment["CUDADIAG_DIR"] = str(machine.folder / "file")
     shown = machine.cudadiag("doctor").stdout
-    expect_in(f" {machine.folder}/file is not a folder, so they go to ", shown, "the folder that was named")
+    expect_in(f" {machine.folder}/file is not a folder, so sessions go to ", shown, "the folder that was named")
     expect_in(" fix: name another folder with CUDADIAG_DIR or -o FOLDER\n", shown, "its fix")
 
 
@@ -472,21 +472,21 @@ def doctor_says_why_a_planted_fault_raised_no_error(machine):
     shown = machine.cudadiag("doctor", "--gpu").stdout
     expect_in("the planted fault raised no error\n        ", shown, "what is wrong")
     expect_in("fix: a real GPU faults at a store through a null pointer, but a simulated GPU, or one with", shown, "fix")
-    expect_in("\n        core dumps        none is expected: the planted fault raised no error\n", shown, "dump")
+    expect_in("\n        core dumps        not tested: the planted fault raised no error\n", shown, "dump")
     expect(shown.count("PROBLEM "), 1, "problems that are named")
     assert "debugger" not in shown, shown
 
 
 def doctor_names_no_problem_that_follows_from_another(machine):
-    for variables, lacking in (({"CUDADIAG_RECORDER": "/nowhere"}, "a recorder"),
-                               ({"CUDADIAG_RECORDER": "/etc/passwd"}, "a recorder"),
-                               ({"CUDADIAG_SIM_PLAN": "devices=0"}, "a driver")):
+    for variables, lacking in (({"CUDADIAG_RECORDER": "/nowhere"}, "working recorder"),
+                               ({"CUDADIAG_RECORDER": "/etc/passwd"}, "working recorder"),
+                               ({"CUDADIAG_SIM_PLAN": "devices=0"}, "working driver")):
         before = dict(machine.environment)
         machine.environment.update(variables)
         shown = machine.cudadiag("doctor", "--gpu")
         expect((shown.returncode, shown.stdout.count("PROBLEM ")), (1, 1), f"status and problems in {shown.stdout}")
-        expect_in(f"        planted fault     not tried, without {lacking}\n", shown.stdout, "the planted fault")
-        expect_in(f"/libcupti.so.13 (not tried, without {lacking})\n", shown.stdout, "CUPTI")
+        expect_in(f"        planted fault     not tried: there is no {lacking}\n", shown.stdout, "the planted fault")
+        expect_in(f"/libcupti.so.13 (not tried: there is no {lacking})\n", shown.stdout, "CUPTI")
         machine.environment = before
 
 

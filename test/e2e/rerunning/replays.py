@@ -254,7 +254,7 @@ def session_names_its_launch(machine):
     _saved(machine, "through")
     said = machine.cudadiag("replay")
     expect(said.returncode, 0, "status")
-    expect_in("this runs the device code in", said.stderr, "announcement")
+    expect_in("running the device code in", said.stderr, "announcement")
     expect_in("Result   fails as it did: illegal memory access (700)", said.stdout, "text")
 
 
@@ -410,7 +410,7 @@ def launch_of_another_host_runs_only_on_request(machine):
     _change(folder, move)
     refused = machine.cudadiag("replay", folder)
     expect(refused.returncode, 125, "status")
-    expect_in("not run, because the launch may belong to somebody else: it was saved on another host", refused.stderr, "message")
+    expect_in("not run, because the launch may belong to another user: it was saved on another host", refused.stderr, "message")
     expect(_replayed(machine, "--foreign", folder)["outcome"], "fails as it did", "on request")
 
 
@@ -468,8 +468,8 @@ def folder_that_exists_is_refused_before_the_search(machine):
     (machine.folder / "small").mkdir()
     refused = machine.cudadiag("replay", "--minimise", "--write", machine.folder / "small", folder)
     expect(refused.returncode, 125, "status")
-    expect_in("small exists already", refused.stderr, "message")
-    expect("this runs the device code" in refused.stderr, False, "it ran")
+    expect_in("small already exists", refused.stderr, "message")
+    expect("running the device code" in refused.stderr, False, "it ran")
 
 
 def folder_that_is_none_is_refused(machine):

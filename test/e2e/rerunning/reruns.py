@@ -287,7 +287,7 @@ def rerun_for_a_dump_that_was_cut_short_is_made_again(machine):
     passes = len(outcomes(machine.report()))
     machine.environment.pop("HANG")
     said = expect_success(machine.cudadiag("bisect")).stderr
-    expect_in("for a GPU core dump", said, "message")
+    expect_in("gets a GPU core dump", said, "message")
     found = outcomes(machine.report())
     expect((len(found), found[-1][0]), (passes + 1, "device"), "passes")
     expect_in("a rerun would add nothing", machine.cudadiag("bisect").stderr, "message once it was made")
@@ -424,7 +424,7 @@ def bisect_says_what_it_cannot_do(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"))
     for words, why in ((["nowhere"], "session nowhere does not exist"),
-                       (["--launch", "11"], "operation 11 does not exist: the run issued 10"),
+                       (["--launch", "11"], "operation 11 does not exist: the run issued only 10"),
                        (["--kernel", "("], "is not a regular expression"),
                        (["--kernel", "nothing"],
                         "no recorded operation was issued there; the recorded kernels are: smooth\n"),

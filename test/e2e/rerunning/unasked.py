@@ -33,7 +33,7 @@ def killed_run_is_not_repeated(machine):
     machine.plan(FAULT)
     result = rerun(machine, *program("ten_launches.py", "kill"))
     expect(result.returncode, -signal.SIGKILL, "status")
-    _expect_refused(machine, result, "it was ended from outside")
+    _expect_refused(machine, result, "something outside the program ended it")
 
 
 def failure_is_proven_unasked_if_nobody_sits_at_a_terminal(machine):
@@ -65,7 +65,7 @@ def one_rank_of_a_job_is_not_repeated(machine):
                        ("PMI_SIZE", "PMI_RANK"), ("SLURM_NTASKS", "SLURM_PROCID")):
         machine.environment[size], machine.environment[rank] = "8", "3"
         machine.runs.unlink(missing_ok=True)
-        _expect_refused(machine, rerun(machine, *program("probe.py")), "it is one rank of a job of 8")
+        _expect_refused(machine, rerun(machine, *program("probe.py")), "it is one of 8 ranks of a job")
         del machine.environment[size], machine.environment[rank]
 
 

@@ -97,7 +97,7 @@ def launcher_of_a_launcher_says_who_records(machine):
     result = machine.run(*inner)
     expect(result.returncode, 3, "status")
     expect(result.stderr.splitlines()[-1], "cudadiag: nothing was recorded here: the command is another cudadiag, "
-           "which makes its own session", "what the outer one says")
+           "which creates its own session", "what the outer one says")
     expect_true_line(machine.report("-o", "inner"), "ten_launches.py")
 
 

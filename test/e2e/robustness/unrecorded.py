@@ -98,7 +98,7 @@ def nothing_is_claimed_of_a_session_that_cannot_be_written(machine):
     shown = in_namespace(machine, ["--mount"], fixed, "sh", "-c", exports + '"$1" >&2; "$0" list; "$0" report 2>&1',
                          *machine.command(), program)
     expect_in(f"(unknown command: {why})\n", shown.stdout, "list")
-    expect_in(f"cudadiag: {name}: {why}; this is {older}\n", shown.stdout, "report where there is an older one")
+    expect_in(f"cudadiag: {name}: {why}; using {older} instead\n", shown.stdout, "report where there is an older one")
     shutil.rmtree(older)
     shown = in_namespace(machine, ["--mount"], fixed, *machine.command("report"))
     expect(shown.stderr, f"cudadiag: {name}: {why}; see cudadiag doctor\n", "report of nothing else")

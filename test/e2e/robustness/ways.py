@@ -189,7 +189,7 @@ def program_that_continues_after_its_failure_is_ended_where_the_user_asks(machin
     script = machine.folder / "service.sh"
     script.write_text(f"{machine.build}/targets/caught_and_goes_on; exec tail -f /dev/null\n")
     result = machine.run("sh", script, options=["--end-on-failure", "-o", "here"])
-    expect_in("ending the program, as --end-on-failure asks", result.stderr, "what is said")
+    expect_in("ending the program because of --end-on-failure", result.stderr, "what is said")
     expect(result.returncode, -15, "status")
     expect(len(machine.report("-o", "here")["findings"]), 1, "findings")
 

@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 constexpr TerminalState kPerson{true, true, true, true, false, false};
 
-// A terminal that nobody has as the controlling one, and the question asked there.
+// A terminal that is no process's controlling terminal, and the question asked on it.
 class Desk {
  public:
   Desk() {
@@ -28,7 +28,7 @@ class Desk {
     person_ = base::FileDescriptor(person);
     program_ = base::FileDescriptor(program);
   }
-  // Has arrived once this returns, if it ends a line.
+  // Once this returns, the line has arrived, if it ends with a newline.
   void type_ahead(std::string_view line) const {
     type(line);
     pollfd arrival{program_.get(), POLLIN, 0};
@@ -41,7 +41,7 @@ class Desk {
     launch::SignalRelay relay;
     return command::ask("Run it again?", program_.get(), relay, times);
   }
-  // Typed once the question has thrown away what was there before.
+  // Types the keys once the question has discarded what was typed before.
   bool answer(std::string_view keys) {
     type_ahead("y\n");
     std::jthread person([&] {
@@ -62,19 +62,19 @@ class Desk {
 
 TEST_CASE("somebody can be asked only where the question is seen and the answer read") {
   CHECK_FALSE(obstacle_to_asking(kPerson, false));
-  CHECK(obstacle_to_asking(kPerson, true) == "-q asks nothing");
+  CHECK(obstacle_to_asking(kPerson, true) == "-q suppresses the question");
   const auto without = [](bool TerminalState::*member, bool value) {
     TerminalState state = kPerson;
     state.*member = value;
     return obstacle_to_asking(state, false).value_or("");
   };
-  CHECK(without(&TerminalState::input_is_terminal, false) == "nobody can answer the question without a terminal");
-  CHECK(without(&TerminalState::errors_are_terminal, false) == "nobody can answer the question without a terminal");
+  CHECK(without(&TerminalState::input_is_terminal, false) == "without a terminal, no one can answer the question");
+  CHECK(without(&TerminalState::errors_are_terminal, false) == "without a terminal, no one can answer the question");
   CHECK(without(&TerminalState::in_foreground, false) ==
-        "this job is in the background, where nobody can answer the question");
+        "this job is in the background, where no one can answer the question");
   CHECK(without(&TerminalState::lines_are_read, false) == "the program left the terminal in raw mode");
   CHECK(without(&TerminalState::dumb, true) == "this terminal cannot show a question");
-  CHECK(without(&TerminalState::in_ci, true) == "this is a CI job, where nobody can answer the question");
+  CHECK(without(&TerminalState::in_ci, true) == "this is a CI job, where no one can answer the question");
 }
 
 TEST_CASE("question and announcement say how often, how long and what for") {
