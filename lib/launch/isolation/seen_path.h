@@ -10,7 +10,7 @@ namespace cudadiag::launch {
 
 struct SeenPath {
   std::filesystem::path path;  // absolute; only the last element may be a link
-  bool is_file = true;         // false for a pipe, a socket or memory, which are in no folder
+  bool is_file = true;         // false for a pipe, a socket or memory: these have no folder
   bool reachable = false;      // its folder exists
   bool exists = false;
 };

@@ -191,7 +191,7 @@ def commands_that_cannot_run(machine):
     (machine.folder / "plain").write_text("")
     expect(machine.run("./plain").returncode, 126, "plain file")
     folder = machine.run(machine.folder)
-    expect((folder.returncode, "is a folder; name a program" in folder.stderr), (126, True), "folder: " + folder.stderr)
+    expect((folder.returncode, "is a folder; give the path of a program" in folder.stderr), (126, True), "folder: " + folder.stderr)
     expect(machine.sessions(), [], "sessions")
 
 
@@ -339,7 +339,7 @@ def file_size_limit_does_not_stop_the_program(machine):
     result = machine.plain("sh", "-c", 'ulimit -f 4; exec "$@"', "sh",
                            *machine.command("run", "--", *program("ten_launches.py")))
     expect((result.stdout, result.returncode), ("result 700\n", 3), "result")
-    expect_in("running without recording: the limit on the size of files leaves no room; raise it (ulimit -f)\n",
+    expect_in("running without recording: the file size limit leaves no room; raise it (ulimit -f)\n",
               result.stderr, "why, and what to do")
 
 
@@ -581,7 +581,7 @@ def small_files_do_not_end_the_target(machine):
     plain = machine.plain(healthy)
     recorded = machine.run(healthy, preexec_fn=limit(resource.RLIMIT_FSIZE, 1 << 20))
     expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
-    expect_in("running without recording: the limit on the size of files leaves no room; raise it (ulimit -f)\n",
+    expect_in("running without recording: the file size limit leaves no room; raise it (ulimit -f)\n",
               recorded.stderr, "message")
 
 

@@ -116,7 +116,7 @@ def pipe_that_somebody_may_have_written_to_is_an_obstacle(machine):
     os.close(writer)
     os.close(source)
     expect(said[0], "words\n", "what it read")
-    expect_in("not run again, because its input is a pipe that somebody could write to", said[1], "message")
+    expect_in("not run again, because its input is a pipe that another process could write to", said[1], "message")
 
 
 def pipe_that_was_closed_is_read_again(machine):

@@ -108,8 +108,8 @@ def what_keeps_a_command_from_being_started_is_told(machine):
                           ({"fork": 57, "vfork": 58, "clone": 56, "clone3": 435}, "cannot create a process (fork)")):
         result = machine.run("true", preexec_fn=lambda: refuse_system_calls(refused))
         expect((result.returncode, result.stderr.splitlines()[-1:]), (125, [
-            f"cudadiag: cannot start true: {said}: Operation not permitted; a container's or sandbox's filter of system "
-            "calls may refuse it"]), f"result without {refused}")
+            f"cudadiag: cannot start true: {said}: Operation not permitted; the seccomp filter of a container or sandbox "
+            "may forbid it"]), f"result without {refused}")
 
 
 def without_proc_nobody_is_said_to_be_missing(machine):

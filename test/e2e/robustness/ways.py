@@ -68,8 +68,8 @@ def library_that_would_stop_the_dump_is_left_out(machine):
     machine.environment["CUDA_INJECTION64_PATH"] = str(machine.build / "lib/libsim_injected.so")
     machine.plan(_dumping(machine))
     result = machine.run(machine.build / "targets/dumped", options=["-o", "here", "--once"])
-    expect_in("libsim_injected.so is left out of this run, because the CUDA driver writes no core dump "
-              "together with it; to use it, run without --once", result.stderr, "warning")
+    expect_in("libsim_injected.so is ignored in this run, because the CUDA driver writes no core dumps "
+              "while it is loaded; to use it, omit --once", result.stderr, "warning")
     expect(machine.report("-o", "here")["findings"][0]["evidence"]["grade"], "proven", "grade")
     printed = machine.cudadiag("env", "--once", "-o", "there")
     expect_in("unset CUDA_INJECTION64_PATH\n", printed.stdout, "for a service")

@@ -1,4 +1,5 @@
-// The conditions of a rerun: the input once more, no traces of the first run, and an end for everything it starts.
+// The conditions of a rerun: the same input again, no traces of the first run, and an end for everything that it
+// starts.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -52,7 +53,7 @@ launch::Target spawn(const std::string& script, const launch::SpawnOptions& opti
   return std::get<launch::Target>(std::move(spawned));
 }
 
-// "NAME=VALUE" lines that a script left.
+// Looks up NAME in the "NAME=VALUE" lines that a script wrote.
 std::string value(const fs::path& path, const std::string& name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -79,8 +80,8 @@ TEST_CASE("a pipe with a writer, or that was filled later, cannot be given again
   CHECK(Input(open.from.get()).obstacle() == "its input is a pipe that cannot be read again");
   Pipe later;
   const Input input(later.from.get());
-  // Whatever was read since has left no trace.
-  CHECK(input.obstacle() == "its input is a pipe that somebody could write to");
+  // If anything has been written and read since, it has left no trace.
+  CHECK(input.obstacle() == "its input is a pipe that another process could write to");
   CHECK(all_of(input.again()) == "");
   later.write("words");
   CHECK(input.obstacle() == "its input is a pipe that cannot be read again");
@@ -89,7 +90,7 @@ TEST_CASE("a pipe with a writer, or that was filled later, cannot be given again
 TEST_CASE("a large pipe is given again whole") {
   Pipe pipe;
   REQUIRE(::fcntl(pipe.to.get(), F_SETPIPE_SZ, 1 << 18) >= 1 << 18);
-  // Many small writes fill a pipe before its bytes do.
+  // Many small writes can fill a pipe although their bytes would fit.
   std::string text;
   for (int line = 0; line < 20; ++line) {
     pipe.write(std::string(4096, static_cast<char>('a' + line)));
@@ -174,11 +175,11 @@ TEST_CASE("everything that a target started is ended, in other sessions too, and
   }
   CHECK(target.reap());
   CHECK(target.end().signal == SIGKILL);
-  // Nobody holds the other end any more.
+  // No process holds the other end any more.
   ready.close();
   CHECK(all_of(ready.from).empty());
   int status = 0;
-  CHECK(::waitpid(-1, &status, WNOHANG) == 0);  // the earlier one's
+  CHECK(::waitpid(-1, &status, WNOHANG) == 0);  // the earlier target's process still runs
   started.close();
   CHECK(earlier.signal_all(SIGKILL));
   CHECK(all_of(started.from) == "\n");
