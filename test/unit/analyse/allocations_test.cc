@@ -26,7 +26,7 @@ Allocation& add(session::ProcessRecord& record, std::uint64_t address, std::uint
   return record.allocations.back();
 }
 
-// Checks each allocation in turn.
+// The same answers, found by checking each allocation in turn.
 std::pair<State, std::uint64_t> look_at_each(const session::ProcessRecord& record, std::uint64_t ticks,
                                              std::uint64_t address) {
   const Allocation *live = nullptr, *freed = nullptr, *before = nullptr;
@@ -214,7 +214,7 @@ TEST_CASE("memory of another device is out of reach if nobody granted access to 
   CHECK(out_of_reach(kKnown));
   CHECK(out_of_reach(kKnown | 1));
   CHECK(!out_of_reach(kKnown | 2));
-  CHECK(!out_of_reach(0));  // from a recorder that does not know
+  CHECK(!out_of_reach(0));  // from a recorder that did not store it
   SUBCASE("pool memory has separate access rights") { record.allocations[0].kind = wire::allocation::Kind::ordered; }
   SUBCASE("an unknown context") { record.allocations[0].context = 7; }
   CHECK(!out_of_reach(kKnown));
@@ -250,7 +250,7 @@ TEST_CASE("a host address that is no longer pinned belongs to nobody") {
 
 namespace {
 
-// A copy of 16 bytes that the driver refused; 0x10000000 is live, 0x20000000 was freed.
+// A copy of 16 bytes that the driver rejected; 0x10000000 is live, 0x20000000 was freed.
 struct Refused : Launched {
   explicit Refused(const char* call) {
     operation().kind = wire::operation::Kind::copy;
@@ -283,7 +283,7 @@ TEST_CASE("a refused copy's addresses, as far as the record proves something abo
   using Pair = std::pair<State, State>;
   Refused between("cuMemcpyDtoD_v2");
   CHECK(between.states(0x10000000, 0x20000000) == Pair(State::live, State::freed));
-  CHECK(between.states(0x10001008, 0x30000000) == Pair(State::unknown, State::unknown));  // anything may be after it
+  CHECK(between.states(0x10001008, 0x30000000) == Pair(State::unknown, State::unknown));  // anything may follow it
   between.record().allocations[0].kind = wire::allocation::Kind::pinned;
   CHECK(between.states(0x10000000, 0x20000000) == Pair(State::unknown, State::freed));
 

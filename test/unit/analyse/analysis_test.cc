@@ -216,10 +216,10 @@ TEST_CASE("a process ended at work because another one had ended badly does not 
         "while this one was working");
   session.processes[0].end.reset();
   CHECK(text().starts_with("process 4711 ended (it is not known how) with 2 operations"));
-  session.processes[0].end = {std::nullopt, SIGSEGV};  // its own fault
+  session.processes[0].end = {std::nullopt, SIGSEGV};  // its own segmentation fault
   CHECK(text().empty());
   session.processes[0].end.reset();
-  first.clock_last = worked + 11000;  // it may have hung before
+  first.clock_last = worked + 11000;  // it may have hung earlier
   CHECK(text().empty());
   session.processes[0].record.operations.back().ticks = worked + 30000;  // here it continued
   CHECK(text().empty());

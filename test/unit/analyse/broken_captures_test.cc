@@ -13,7 +13,7 @@ constexpr std::uint32_t kGlobal = 0, kThreadLocal = 1, kRelaxed = 2;
 constexpr unsigned kLookedAt = wire::error::kLookedAt, kThenWorked = wire::error::kThenWorked,
                    kLaunch = wire::error::kLaunch;
 
-// Failed calls in the order of their records, each 10 ticks after the one before.
+// Failed calls in the order of their records, each 10 ticks after the previous one.
 struct CapturedCalls {
   session::Process process;
 
@@ -48,7 +48,7 @@ struct CapturedCalls {
   CallFindings after(int status) const { return failed_calls(process, ending({status, std::nullopt})); }
   const session::FailedCall* error(std::size_t index) const { return &process.record.errors[index]; }
 
-  // Returns the one finding, and checks that these errors are its cause and its noticing call.
+  // Returns the only finding, after checking that these errors are its cause and the call that noticed it.
   Failure only(int status, std::size_t cause, std::size_t noticed) const {
     const CallFindings findings = after(status);
     REQUIRE(findings.failures.size() == 1);

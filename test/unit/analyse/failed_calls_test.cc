@@ -253,7 +253,7 @@ TEST_CASE("work of another thread after the failed call may be the reason that t
   session::ProcessRecord& record = calls.process.record;
   session::Operation& later = record.operations.emplace_back();
   later.ticks = 20;
-  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);  // its own
+  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);  // the call's own error
   later.thread = 1;
   CHECK(calls.after(1).failures.at(0).grade == Grade::inferred);
   CHECK(calls.after(1).failures.at(0).because.text().ends_with("afterwards; other threads continued in between"));
@@ -385,7 +385,7 @@ TEST_CASE("an earlier failure matters only if a later call needs what it did not
   session::Allocation& memory = calls.process.record.allocations.emplace_back();
   memory.made = 25;
   CHECK(swallowed() == &calls.process.record.errors[0]);
-  memory.made = 15;  // requested again, and received
+  memory.made = 15;  // requested again, this time successfully
   CHECK(swallowed() == nullptr);
 }
 
@@ -401,7 +401,7 @@ TEST_CASE("an earlier failure with nothing issued in between") {
   CHECK(swallowed() == &calls.process.record.errors[0]);
   calls.process.record.errors[1].operation = 9;
   CHECK(swallowed() == nullptr);
-  // For a launch without a kernel, the call that could not load one may be long ago.
+  // If a launch has no kernel, the call that failed to load it may be long ago.
   calls.process.record.sites.resize(1);
   calls.process.record.errors[1].site = 1;
   CHECK(swallowed() == &calls.process.record.errors[0]);
@@ -422,7 +422,7 @@ TEST_CASE("an earlier failure with nothing issued in between") {
 
 TEST_CASE("a launch without a kernel names the latest call that could not load one") {
   Calls calls;
-  calls.fail("cuModuleGetFunction", 500).operation = 1;  // an optional one
+  calls.fail("cuModuleGetFunction", 500).operation = 1;  // an optional kernel
   calls.fail("cuModuleLoad", 301).operation = 7;
   calls.fail("cuModuleUnload", 400).operation = 7;
   session::FailedCall& launch = calls.fail("cuLaunchKernel", 400, wire::error::kLaunch);
@@ -430,7 +430,7 @@ TEST_CASE("a launch without a kernel names the latest call that could not load o
   launch.site = 1;
   calls.process.record.sites.resize(1);
   CHECK(calls.after(0).failures.back().swallowed == &calls.process.record.errors[1]);
-  launch.operation = 8;  // the first with nothing in between
+  launch.operation = 8;  // the first operation after those calls
   CHECK(calls.after(0).failures.back().swallowed == &calls.process.record.errors[1]);
 }
 
@@ -457,16 +457,16 @@ TEST_CASE("an earlier failure matters to a refused copy only through the copy's 
   copy.source = 0x9000;
   CHECK(swallowed() == &record.errors[0]);
   copy.destination = 0x1000;
-  CHECK(swallowed() == &record.errors[0]);  // in no known memory
+  CHECK(swallowed() == &record.errors[0]);  // the address is in no known memory
   session::Allocation& rows = record.allocations.emplace_back();
   rows.address = 0x1000;
   rows.bytes = 64;
-  CHECK(swallowed() == nullptr);  // its addresses are live, or any host address
+  CHECK(swallowed() == nullptr);  // the destination is live, and the source may be any host address
   record.errors[0].call = "cuMemHostAlloc";
   CHECK(swallowed() == &record.errors[0]);
   copy.destination = 0;
   record.errors[0].site = 2;
-  CHECK(swallowed() == nullptr);  // a copy makes nothing
+  CHECK(swallowed() == nullptr);  // a copy does not provide an address
   record.errors[0].site = 0;
   refused.operation = 9;
   CHECK(swallowed() == nullptr);
@@ -494,9 +494,9 @@ TEST_CASE("a kernel that receives a null pointer after an allocation had failed"
   record.arguments[0].parameters[0].bytes[0] = 1;
   CHECK(recalled() == nullptr);
   record.arguments[0].parameters[0].bytes[0] = 0;
-  record.operations.front().serial = record.arguments[0].serial = 2;  // it had issued another one in between
+  record.operations.front().serial = record.arguments[0].serial = 2;  // there was an operation in between
   CHECK(recalled() == &record.errors[0]);
-  record.errors[0].ticks = record.operations.front().ticks + 1;  // it came later
+  record.errors[0].ticks = record.operations.front().ticks + 1;  // the failure came later
   CHECK(recalled() == nullptr);
   record.errors[0].ticks = 0;
   record.errors[0].call = "cuStreamCreate";

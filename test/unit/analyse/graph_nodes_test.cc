@@ -21,7 +21,7 @@ struct Node {
   std::uint32_t line;  // nodes of one line have one site
 };
 
-// A frozen process in which only the third launch of a graph of these nodes can have been running.
+// A frozen process in which only the third launch of a graph of these nodes may have been running.
 struct Replayed {
   Replayed(std::uint32_t code, std::initializer_list<Node> nodes) : picture(code) {
     auto& record = picture.process.record;
@@ -43,7 +43,7 @@ struct Replayed {
       launch.replay = replay;
     }
   }
-  // Gives node `index` other parameters, by a call of this line.
+  // Gives node `index` different parameters, by a call at this line.
   void change(std::uint32_t index, std::uint32_t line) {
     auto& record = picture.process.record;
     if (record.graphs.size() == 1) record.graphs.emplace_back().changed_from = 1;

@@ -32,7 +32,7 @@ struct CallsAndLooks {
   session::FailedCall& copy(unsigned flags = kLookedAt | kThenWorked, std::uint32_t site = 1) {
     return fail(1, site, flags, "cudaMemcpyAsync");
   }
-  // Asks for the error of the call `of`.
+  // Asks for the error of call number `of`.
   session::FailedCall& look(std::uint64_t of, unsigned flags = kLookedAt) {
     session::FailedCall& error = fail(process.record.errors[of - 1].code, 9, flags, "");
     error.domain = wire::error::Domain::runtime;
@@ -68,7 +68,7 @@ TEST_CASE("a call whose error was asked for late is what the program died of, an
 
 TEST_CASE("of calls that failed alike at one place the first leads") {
   CallsAndLooks calls;
-  calls.copy(kThenWorked);  // so many that some were not remembered
+  calls.copy(kThenWorked);  // so many copies that the recorder forgot some
   calls.copy();
   calls.copy();
   calls.look(2);

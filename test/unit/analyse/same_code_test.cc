@@ -29,7 +29,7 @@ class Program : public PictureBuilder {
     issue_at(at, stream(call.finished ? 1 : 0), op::kMarked);
     return *this;
   }
-  // The last call is the one that was waited for.
+  // The rerun waited for the last call.
   session::Process proven() {
     process.record.operations.back().flags |= op::kAlone;
     process.record.waits = process.record.operations.size();

@@ -12,7 +12,7 @@ using namespace cudadiag::analyse;
 
 namespace {
 
-// Two launches of a graph of two nodes, at ticks 10 and 20; memory that node 2 points to was freed at `freed`.
+// Two launches of a graph of two nodes, at ticks 10 and 20. Memory that node 2 points to was freed at tick `freed`.
 struct Replays {
   explicit Replays(std::uint64_t freed, std::uint32_t code = 0) : picture(code) {
     session::ProcessRecord& record = picture.process.record;
@@ -79,7 +79,7 @@ TEST_CASE("memory that has been handed out again is reported as such") {
 TEST_CASE("inconsistent records are not a finding") {
   CHECK(!Replays(25).found());  // freed after the launch
   CHECK(!Replays(0).found());
-  CHECK(!Replays(15, 700).found());  // it failed
+  CHECK(!Replays(15, 700).found());  // the launch failed
   for (auto damage : {+[](session::ProcessRecord& r) { r.stale_pointers[0].serial = 3; },
                       +[](session::ProcessRecord& r) { r.stale_pointers[0].thread = 1; },
                       +[](session::ProcessRecord& r) { r.stale_pointers[0].allocation = 9; },

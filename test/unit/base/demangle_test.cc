@@ -26,7 +26,7 @@ TEST_CASE("long names of templates are read, and those stay that stand for more 
   std::string list, wanted;
   for (int i = 0; i < 500; ++i) list += "3foo", wanted += i == 0 ? "foo" : ", foo";
   CHECK(demangle("_Z1f1AIJ" + list + "EE") == "f(A<" + wanted + ">)");
-  // Each link takes the one before it twice.
+  // Each link uses the previous one twice.
   std::string chain = "_Z1f1A1BIS_S_E";
   for (const char link : std::string("13579BDFHJLNPRTVXZ")) {
     const std::string before = std::string("S") + link + '_';

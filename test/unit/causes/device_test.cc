@@ -33,7 +33,7 @@ TEST_CASE("a wrong device is certain only for calls that just choose it") {
   CHECK(text_of(symptoms).find("CUDA_VISIBLE_DEVICES=0,1") != std::string::npos);
 }
 
-// The comments in cuda.h on these codes name other reasons, too.
+// In cuda.h, the comments on these codes give other reasons, too.
 TEST_CASE("errors for which only the commonest cause is named") {
   for (const std::uint32_t code : {46u, 222u, 802u}) {
     CAPTURE(code);

@@ -24,7 +24,7 @@ TEST_CASE("memory of a device to which the kernel's device has no access") {
   symptoms.device = 0;
   symptoms.arguments = {pointer_argument("near", 0x1000, "live"), pointer_argument("far", 0x5000, "live")};
   symptoms.arguments[1].allocation->device = 1;
-  CHECK(id_of(symptoms) == "none");  // it has access
+  CHECK(id_of(symptoms) == "none");  // the GPU has access
   symptoms.arguments[1].allocation->out_of_reach = true;
   const auto cause = explain(symptoms);
   REQUIRE(cause);
@@ -90,7 +90,7 @@ TEST_CASE("a graph that uses freed memory") {
   symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
   CHECK(id_of(symptoms) == "stale-graph-pointer");
   CHECK(explain(symptoms)->certain);
-  symptoms.pointer_in_doubt = true;  // as if another operation may have failed
+  symptoms.pointer_in_doubt = true;  // as if a different operation may have failed
   CHECK(id_of(symptoms) == "stale-graph-pointer");
   CHECK(!explain(symptoms)->certain);
   symptoms.pointer_in_doubt = false;
@@ -171,7 +171,7 @@ TEST_CASE("an odd pointer is not blamed if an index into another one may be at f
   symptoms.arguments = {live, pointer_argument("parameter 2", 0, "")};
   CHECK(id_of(symptoms) == "none");  // null may be intended: optional weights
   symptoms.swallowed = "cudaMalloc";
-  CHECK(id_of(symptoms) == "null-pointer");  // an allocation had failed before
+  CHECK(id_of(symptoms) == "null-pointer");  // an allocation had failed earlier
   symptoms.swallowed = "";
   symptoms.arguments = {live, pointer_argument("parameter 2", 0x7f0000003004, "live", 4096, 4100)};
   CHECK(id_of(symptoms) == "none");
@@ -189,7 +189,7 @@ TEST_CASE("an address of the host's heap or stack") {
   CHECK(text_of(symptoms).starts_with("parameter 2 is an address in the host's heap"));
   CHECK(cause("parameter 2", 0x7ffd00001000) == "host-pointer");
   CHECK(cause("parameter 2", 0x7f1200001000) == "none");  // GPU memory may be there too
-  CHECK(cause("parameter 3", 0x55aa00001000) == "none");  // a number
+  CHECK(cause("parameter 3", 0x55aa00001000) == "none");  // this parameter is a number
 }
 
 TEST_CASE("zeros that are not pointers, or are null by design") {
@@ -294,7 +294,7 @@ TEST_CASE("out of memory, by call and size") {
   CHECK(id_of(symptoms) == "no-pinned-memory");
   symptoms.call = "cudaMallocManaged";
   CHECK(id_of(symptoms) == "out-of-memory");
-  CHECK(!explain(symptoms)->certain);  // more than the device has is allowed if it can page
+  CHECK(!explain(symptoms)->certain);  // a device that can page may allocate more than it has
   CHECK(id_of(refused_call(2, "cuDevicePrimaryCtxRetain")) == "no-memory-for-the-context");
   CHECK(id_of(refused_call(2, "cudaLaunchKernel")) == "none");
 }

@@ -1,5 +1,5 @@
-// The access that must have failed, by what a kernel's code does for certain and the memory that it was given. Each rule
-// has a twin to which it just does not apply.
+// The access that must have failed, judged by what a kernel's code certainly does and by the memory that it got. Each
+// rule has a second case to which it just does not apply.
 #include "diagnose/access_by_code.h"
 
 #include <doctest/doctest.h>
@@ -27,7 +27,7 @@ struct Fixture {
     return made;
   }
   void word(std::uint64_t value) { values.push_back(value); }
-  // By the word at this offset, or at numbers.
+  // An access through the pointer in the word at this offset, or at constant addresses.
   CertainAccess& access(std::optional<std::uint32_t> word, std::int64_t least, std::int64_t most) {
     CertainAccess& made = accesses.accesses.emplace_back();
     made.instruction = static_cast<std::uint32_t>(16 * accesses.accesses.size());
@@ -78,7 +78,7 @@ TEST_CASE_FIXTURE(Fixture, "an access far outside its allocation must have faile
   }
 }
 
-// The driver maps memory of its own next to what it hands out: 200 MiB after an allocation of an H200, stores succeeded.
+// The driver maps its own memory next to what it returns: 200 MiB after an allocation of an H200, stores succeeded.
 TEST_CASE_FIXTURE(Fixture, "an access near its allocation need not fail") {
   allocation(kFirst, 3 * kMiB);
   word(kFirst);

@@ -1,4 +1,4 @@
-// The access that failed: from dumps of an H200 (data/gpucore) alone, and joined with a recording.
+// The access that failed: from dumps of an H200 (data/gpucore) alone, and combined with a recording.
 #include "diagnose/reruns/access.h"
 
 #include <doctest/doctest.h>
@@ -40,7 +40,7 @@ struct Recorded {
   analyse::OperationArgument argument;
 };
 
-// Four threads at these distances from the parameter's value in the dump.
+// Four threads whose addresses have these distances from the parameter's value in the dump.
 DumpAccess dump_at(std::initializer_list<std::int64_t> distances, std::uint32_t bytes = 4) {
   constexpr std::uint64_t kValue = 0x7f0000000000;
   DumpAccess dump{.kind = AccessKind::load, .space = Space::global, .bytes = bytes};
@@ -153,7 +153,7 @@ TEST_CASE("an address past the end, relative to the parameter in another run") {
   CHECK(access.distance == 0);
   CHECK(access.farthest == 4096);
   CHECK(access.threads == 3);
-  CHECK(access.others == 1);  // the first address is inside
+  CHECK(access.others == 1);  // the first of the addresses is inside
   CHECK(access.thread == std::array{1u, 0u, 0u});
   CHECK(access.address == 0x7f0000001000);
   CHECK_FALSE(access.overflow);

@@ -89,7 +89,7 @@ TEST_CASE("the nodes of the kernel launched at a line of a generated file") {
   CHECK(fused.nodes[0].operators == std::vector<std::string>{"embedding"});
   CHECK(fused.nodes[2].operators == std::vector<std::string>{"index"});
   CHECK(names(kernel_at(kGenerated, kLinear)) == std::vector<std::string>{"logits"});
-  // A comment names the line. The launch has no nodes; those above belong to the previous launch.
+  // A comment gives the line. The launch has no nodes; the nodes above it belong to the previous launch.
   const auto helper = kernel_at(kGenerated, kHelper);
   CHECK(names(helper).empty());
   CHECK(helper.file == "/work/other.py");

@@ -1,4 +1,4 @@
-// Sessions with a device pass, made from dumps of an H200 (data/gpucore): the facts that a finding gets from them.
+// Sessions with a device pass, built from dumps of an H200 (data/gpucore): the facts that a finding gets from them.
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -206,7 +206,7 @@ TEST_CASE("under MPS the code that failed shows which process failed") {
   CHECK(recorded.report(700, true).findings.at(0).grade != analyse::Grade::proven);
 }
 
-// The dump of `works` in test/gpu/cuda/neighbour.cu, which ended because another process failed.
+// The dump of `neighbour works` (test/gpu/cuda/neighbour.cu), which ended because another process failed.
 TEST_CASE("under MPS an exception in unknown code belongs to another program") {
   Recorded recorded;
   recorded.session.processes[0].record.properties["mps"] = "1";
@@ -397,7 +397,7 @@ TEST_CASE("a dump does not outweigh a leading node of a graph") {
   CHECK(leads(&node, analyse::Kind::async_error));
   CHECK(leads(&node, analyse::Kind::graph_node));
   CHECK(leads(nullptr, analyse::Kind::graph_stale_pointer));
-  // The node's pointer alone does not show that the node failed, rather than the other operation.
+  // The node's pointer alone does not show that the node failed, and not the other operation.
   CHECK_FALSE(leads(&node, analyse::Kind::graph_stale_pointer, &pointer));
 }
 
@@ -503,7 +503,7 @@ TEST_CASE("no dump: the only assertion that Triton printed belongs to the kernel
   CHECK_FALSE(recorded.report().findings.at(0).device);
 }
 
-// Triton's message names no function.
+// Triton's message does not name a function.
 TEST_CASE("no dump: a proven failure gets the only assertion that its rerun printed, from any function") {
   Recorded recorded;
   recorded.add_pass("confirm");

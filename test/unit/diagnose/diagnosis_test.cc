@@ -116,7 +116,7 @@ TEST_CASE("a source written after the program had started") {
   CHECK(report::write_text(newer, {}).find("the line may have been different") != std::string::npos);
 }
 
-// The clock of a process that failed 10 seconds after `start`.
+// Sets the clock of a process so that it failed 10 seconds after `start`.
 void failed_after(session::Process& process, double start) {
   session::ProcessRecord& record = process.record;
   record.start_realtime = static_cast<std::uint64_t>(start * 1e9);

@@ -41,7 +41,7 @@ session::Process failed(const std::string& kernel, const std::vector<Frame>& fra
   return picture.process;
 }
 
-// The program fails in the compiled forward(); without the compiler, it fails in a function that forward() calls.
+// The program fails in the compiled forward(). Without the compiler, it fails in a function that forward() calls.
 session::Session compiled() {
   session::Session session;
   session.processes = {failed(kFused, {{"/tmp/torchinductor_u/ab/cab.py", "call", 3}, kForward})};

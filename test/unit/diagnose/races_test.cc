@@ -97,7 +97,7 @@ session::Delivery told(DeliveryKind kind, std::uint64_t ticks, int line, const c
   return delivery;
 }
 
-// A first run with one race or pair, and a rerun that shows it again.
+// A first run with one race or one unproven pair, and a rerun that shows it again.
 struct Runs {
   explicit Runs(RaceMode first = RaceMode::write, RaceMode second = RaceMode::read) {
     session.manifest.working_directory = TEST_DATA;

@@ -110,7 +110,7 @@ TEST_CASE("a report without a failure shows all lines on the ranks") {
 TEST_CASE("a crowded page cuts other sentences before it loses a rank") {
   Diagnosis report = crowded_report();
   Finding& hang = report.findings[0];
-  hang.device.reset();  // a hang has neither this nor the following
+  hang.device.reset();  // a hang has neither this nor the fields below
   hang.inputs.reset();
   hang.saved_launch.reset();
   hang.memory_use.reset();

@@ -86,7 +86,7 @@ TEST_CASE("a preceding time on the same line, and a line that another one interr
   CHECK(cut[0].function == "scale");
 }
 
-// Each of its colons could be the one before the number.
+// Each colon of such a line could be the one before the line number.
 TEST_CASE("a line of colons does not take longer than others") {
   const std::string colons = std::string(30'000, ':') + " x: block: [0,0,0], thread: [0,0,0] Assertion `x` failed.\n";
   std::string output;
@@ -119,7 +119,7 @@ TEST_CASE("a truncated line says nothing and spoils nothing else") {
     REQUIRE(found.size() == 1);
     CHECK(found[0].threads == (whole.find("` failed") + 8 <= size ? 2 : 1));
   }
-  // One line is inside another, so it is unknown whose condition that is.
+  // One line is inside another, so we cannot tell whose condition that is.
   CHECK(assertions_in(whole.substr(0, whole.size() - 14) + line(0, 9)).empty());
 }
 

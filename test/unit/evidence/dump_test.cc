@@ -1,4 +1,4 @@
-// Hand-built dumps: rows of other drivers, sections in another order, and files that no driver wrote.
+// Hand-built dumps: rows of other drivers, sections in a different order, and files that no driver wrote.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -23,7 +23,7 @@ Testimony testimony_of(const ElfBuilder& dump) {
   return std::move(*testimony);
 }
 
-// Checks the failure of the sample; members that old drivers do not write may be missing.
+// Checks the failure of the sample dump; members that old drivers do not write may be missing.
 void check_failure(const Testimony& testimony, bool sm_knows) {
   CHECK(testimony.damaged == 0);
   CHECK(testimony.failed_sms.size() == (sm_knows ? 1 : 0));
@@ -114,7 +114,8 @@ TEST_CASE("the PC comes from the warp, then from the SM, then from the thread") 
   CHECK(testimony_of(dump).failure->witness == PcWitness::thread);
   CHECK(testimony_of(dump).failure->place.pc == kDeepAddress + 0x20);
 
-  // A host address, as older drivers write it; the offset is then the kernel's own, unless it had called a function.
+  // A host address, as older drivers write it. The offset is then the kernel's own, unless the kernel had called a
+  // function.
   std::string& lanes = dump.part(S::lanes).data;
   lanes = RowBuilder(112).u64(56, 0x5600001234).u64(64, 0x20).u32(72, 1).u32(76, 1).u32(88, 14);
   CHECK(testimony_of(dump).failure->place.pc == kKernelAddress + 0x20);

@@ -52,7 +52,7 @@ TEST_CASE("a memory file that could shrink under its reader is no arena") {
   REQUIRE(::fstat(file.get(), &status) == 0);
   const session::LivePlace place{static_cast<std::uint32_t>(::getpid()), file.get(), status.st_ino};
   CHECK(!can_attach(place));
-  // Sealed, but with nothing in it.
+  // A sealed file without contents.
   ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK);
   CHECK(!can_attach(place));
 }

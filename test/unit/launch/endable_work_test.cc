@@ -13,12 +13,12 @@ using namespace cudadiag;
 
 namespace {
 
-// A process at work, deaf to signals as one that waits for a file server is. It writes a byte when it is ready, and one
-// for each request that its handlers have seen.
+// A process at work that does not react to signals, like one that waits for a file server. It writes a byte when it is
+// ready, and one for each request that its handlers have seen.
 pid_t work(int told, std::chrono::milliseconds patience) {
   const pid_t child = ::fork();
   if (child != 0) return child;
-  ::alarm(20);  // one that nothing ends is a failure, and no test that never comes back
+  ::alarm(20);  // if nothing ends the process, the test must fail, not hang
   launch::SignalRelay relay;
   const launch::EndableWork endable(patience);
   [[maybe_unused]] ssize_t written = ::write(told, "r", 1);

@@ -1,4 +1,4 @@
-// The judge of the system calls of an isolated rerun is asked about calls of this very process.
+// Asks the code that judges the system calls of an isolated rerun about calls of this very process.
 #include "launch/isolation/isolation.h"
 
 #include <arpa/inet.h>
@@ -118,7 +118,7 @@ TEST_CASE("a link is where it leads to") {
   CHECK(rerun.open(rerun.own / "link", O_WRONLY).error == EACCES);
   CHECK(rerun.open(rerun.own / "dangling", O_WRONLY | O_CREAT).error == EACCES);
   CHECK(rerun.open(rerun.others / "back" / "new", O_WRONLY | O_CREAT).error == 0);
-  // The link itself is its own.
+  // The link itself is in the rerun's own folder.
   CHECK(rerun.ask(SYS_unlinkat, {word(AT_FDCWD), word((rerun.own / "link").c_str())}).error == 0);
 }
 
@@ -159,7 +159,7 @@ TEST_CASE("the working folder is kept as others are, if a call names it by an em
     REQUIRE(refused.kept);
     CHECK(refused.kept->object == fs::current_path().string() + "/");
   }
-  // The kernel has an error of its own for these.
+  // For these calls, the kernel itself returns an error.
   CHECK(rerun.ask(SYS_unlinkat, {word(AT_FDCWD), word(empty), 0}).error == 0);
 }
 

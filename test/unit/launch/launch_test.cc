@@ -31,7 +31,7 @@ using test::ScratchFolder;
 
 namespace {
 
-// Sets a variable for the life of a test.
+// Sets a variable for the duration of a test.
 class Setting {
  public:
   Setting(const char* name, const char* value) : name_(name) {
@@ -294,10 +294,10 @@ TEST_CASE("what cannot be started fails with the shell's statuses") {
 
 namespace {
 
-// Threads of this program cannot be made while this is set.
+// While this is set, this program cannot create threads.
 bool no_thread_can_be_made = false;
 
-// Between fork and exec of a target this process's child is sent it.
+// If not 0, this process's child gets this signal between fork and exec of a target.
 int signal_of_the_child = 0;
 
 std::string blocked_signals_of(const char* status_file) {

@@ -79,8 +79,8 @@ void give_up_administration() {
 
 enum class Who { self, nobody, root_of_container };
 
-// Checks the claims in a child that enters a private network. Returns kRefused if this machine refuses the network, 0 if
-// all claims are true, and otherwise the number of the first false one.
+// Checks the claims in a child that enters a private network. Returns kRefused if this machine does not allow private
+// networks, 0 if all claims are true, and otherwise the number of the first false one.
 int status_inside(Who who, const std::function<int()>& first_false_claim) {
   const pid_t child = ::fork();
   if (child == 0) {

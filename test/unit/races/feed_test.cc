@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t kBuffer = 0x7f0000000000, kExec = 0x91, kEvent = 0xe1;
 
-// One process with two non-blocking streams and a buffer. It hands over records as a ring would.
+// One process with two non-blocking streams and a buffer. It passes on records as a ring would.
 struct Process {
   Process() {
     for (std::size_t i = 0; i < 2; ++i) {
@@ -62,7 +62,7 @@ struct Process {
     wire::store(record, race::kWord2, std::uint64_t{wire::stream::kNonBlocking});
     hand();
   }
-  // Another stream has the entry from now on.
+  // From now on, the entry belongs to a later stream.
   void later_stream(std::uint32_t index) { wire::store(area.stream(index), wire::stream::kCreated, ticks + 1000); }
   void made(std::uint64_t address, std::uint64_t size, wire::allocation::Kind kind = wire::allocation::Kind::none,
             std::uint32_t stream = operation::kNoStream) {
@@ -143,7 +143,7 @@ struct Process {
   test::AreaBuilder area{shape()};
   std::uint64_t ticks = 0;
   alignas(8) std::byte bytes[wire::area::kOperationSize];
-  LaunchWords asked;  // of the launch that was last asked about
+  LaunchWords asked;  // of the launch that the feed last asked about
   Feed feed{area.bytes(), [this](std::uint32_t function, std::uint32_t, const LaunchWords& words) {
               asked = words;
               return std::optional(function == 1 ? Mode::write : function == 4 ? Mode::unknown : Mode::read);
@@ -196,7 +196,7 @@ TEST_CASE("which words of a launch are addresses, and which of these are equal, 
   p.kernel(1, 1);
   CHECK(p.races() == 1);
   CHECK(p.asked.live == LiveWords{{8, 8}, {16, 16}, {24, 8}, {0, 16}});
-  // The recorder may have left some out.
+  // There are so many parameters that the recorder may have omitted some.
   p.kernel(0, 3);
   for (std::uint16_t each = 0; each < 40; ++each) p.parameter(kBuffer, 1, static_cast<std::uint16_t>(8 + 8 * each));
   p.kernel(1, 1);
@@ -239,7 +239,7 @@ TEST_CASE("nothing is concluded across a gap or inside it, and everything after 
   p.kernel(0, 1), p.kernel(1, 2);
   CHECK(p.races() == 0);
   p.ticks += 10;
-  // Memory that was made in the gap is in the table of allocations.
+  // Memory that was allocated in the gap is in the table of allocations.
   p.area.allocation(0, kBuffer, 1 << 20);
   p.kernel(1, 2);
   CHECK(p.races() == 0);
@@ -253,7 +253,7 @@ TEST_CASE("a graph from before a gap, or from inside one, may be another one by 
   for (const bool inside : {false, true}) {
     Process p;
     if (!inside) p.graph(false);
-    p.feed.lost(1, p.ticks + (inside ? 10 : 1));  // its edges, for example
+    p.feed.lost(1, p.ticks + (inside ? 10 : 1));  // the lost record may be one of its edges
     if (inside) p.graph(false), p.ticks += 10;
     p.made(kBuffer, 1 << 20);
     p.launch(0);
@@ -302,7 +302,7 @@ TEST_CASE("a record belongs to the stream that had the entry at that time, whoev
     p.kernel(0, 1), p.kernel(1, 2);
     REQUIRE(p.races() == (told ? 1 : 0));
     if (told) CHECK(p.feed.races().front().second.stream == 0x200);
-    // The record before the later one cannot be assigned.
+    // If the earlier stream is unknown, its record cannot be assigned.
     CHECK(p.feed.counts().gaps == (told ? 0 : 1));
   }
 }

@@ -1,5 +1,5 @@
-// Kernels whose bytes are known. The kernel `part` of test/data/sass/ranges reads and writes as many 4-byte elements as
-// its parameters say, from where they say.
+// Kernels whose accessed bytes are known. The kernel `part` of test/data/sass/ranges reads and writes 4-byte elements;
+// its parameters give the first element and the count.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -183,7 +183,7 @@ TEST_CASE("of several kernels with one name and the same bytes, it does not matt
   CHECK(p.races() == 0);
   p.kernel(1, 511, 1);
   CHECK(p.races() == 1);
-  // The other one uses bytes from the first on, so only the first byte counts, which both receive.
+  // The other kernel uses bytes from the first one on. So only the first byte counts, which both launches were given.
   Process q;
   q.codes.push_back(code_of("fill"));
   q.kernel(0, 0, 512), q.kernel(1, 512, 512);
@@ -221,7 +221,7 @@ TEST_CASE("each copy of a batch has separate bytes") {
     q.fill(1, kBuffer + at + 63, 1);
     CHECK(q.races() == 1);
   }
-  // They belong to one batch.
+  // A part belongs only to the next batch.
   Process r;
   r.part(kBuffer, 0, 64), r.batch(0), r.batch(1);
   r.fill(1, kBuffer + 2048, 64);
@@ -241,7 +241,7 @@ TEST_CASE("a kernel that uses more bytes than its memory has") {
   CHECK(overrun.bytes == kBytes);
   CHECK(overrun.access.begin == kBuffer);
   CHECK(overrun.access.end == kBuffer + 4100);
-  CHECK(overrun.times == 4);  // it reads and writes
+  CHECK(overrun.times == 4);  // each launch reads and writes
 }
 
 TEST_CASE("a kernel that begins before its memory") {

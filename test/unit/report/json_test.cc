@@ -13,7 +13,8 @@ using nlohmann::json;
 
 namespace {
 
-// Every object of the schema is closed and complete, so no written member can be missing in the schema.
+// Every object of the schema is closed and lists all its members, so no member that we write can be missing in the
+// schema.
 void check_strict(const json& node) {
   if (node.is_object() && node.contains("properties")) {
     CHECK(node["additionalProperties"] == false);

@@ -1,5 +1,5 @@
-// The accesses that launches are certain to make. The code in test/data/sass/certain.sm90.txt is nvcc's, of the kernels
-// in test/gpu/addresses/cuda, and of the last two in test/data/sass/kernels.cu.
+// The accesses that launches certainly make. The code in test/data/sass/certain.sm90.txt was compiled by nvcc from the
+// kernels in test/gpu/addresses/cuda and the last two in test/data/sass/kernels.cu.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -56,7 +56,7 @@ struct Extent {
   bool operator==(const Extent&) const = default;
 };
 
-// Of all accesses of that kind by that word; nothing: there is none.
+// The extent of all accesses of that kind through that word; empty if there is none.
 std::optional<Extent> extent(const CertainAccesses& all, std::optional<std::uint32_t> word, AccessKind kind) {
   std::optional<Extent> out;
   for (const CertainAccess& each : all.accesses) {

@@ -59,7 +59,7 @@ LaneState lane_at(std::uint32_t stands, const std::vector<std::pair<std::uint32_
 
 using Address = std::optional<std::uint64_t>;
 
-// Code in which a "!" in front marks the failing line, and a "*" the one where the thread has stopped.
+// Code in which "!" marks the failing line, and "*" the line where the thread has stopped.
 struct Marked {
   explicit Marked(std::vector<std::string> lines) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -134,7 +134,7 @@ TEST_CASE("shared memory: the overwritten uniform register is computed from the 
 TEST_CASE("local memory, in a function that calls itself: the register is kept until the call") {
   FailingAddress store(text_of("overflow_stack"), {0x210, 8}, 0x1a0, launch({0x53f5e000, 0x7f54}));
   CHECK(store.space() == Space::local);
-  // It is at the beginning of the next call, where R2 is first stored, and written afterwards.
+  // The thread is at the start of the next call, where R2 is first stored, and written afterwards.
   CHECK_FALSE(store.of(lane_at(0xb0, {{1, 0xfff7e0}, {2, 0xfff7ec}})));
   CHECK(store.of(lane_at(0x1b0, {{1, 0xfff7e0}, {2, 0xfff7ec}})) == Address());
 }
@@ -284,7 +284,7 @@ TEST_CASE("values from memory, other threads and new opcodes are unknown") {
                          "MOV R6, RZ", "*FADD R4, R2, R2", "EXIT"});
     CHECK_FALSE(loaded.address({}));
   }
-  // It is known if its register is still unchanged.
+  // The index is known if its register is still unchanged.
   const Marked kept({"LDG.E R6, desc[UR4][R8.64]", "LDC.64 R2, c[0x0][0x210]", "IMAD.WIDE R2, R6, 0x4, R2",
                      "!LDG.E R2, desc[UR4][R2.64]", "*FADD R4, R2, R2", "EXIT"});
   CHECK(kept.address({{3, 0x7f00}, {6, 3}}) == Address(0x7f000000100c));
@@ -315,7 +315,7 @@ TEST_CASE("uniform registers count if all threads of the warp are at one place")
   lane.uniform_registers.assign(64, 0);
   lane.uniform_registers[6] = 0x7fffff00;
   CHECK(address.of(lane) == Address(0x80000008));
-  lane.uniform_registers[7] = 0x7f;  // it is not certain that it forms one number with UR6
+  lane.uniform_registers[7] = 0x7f;  // it may not form one number with UR6
   CHECK_FALSE(address.of(lane));
   const Marked sure({"ULDC.64 UR6, c[0x0][0x210]", "!STG.E desc[UR4][R2.U32+UR6+0x8], R5", "*EXIT"});
   CHECK(sure.address({{2, 0x100}}) == Address(0x7f0000001108));

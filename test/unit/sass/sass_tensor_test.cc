@@ -11,7 +11,7 @@ using enum Mode;
 
 namespace {
 
-// Descriptors of 128 bytes at 0x240 and 0x2c0, a pointer at 0x340. Padding that aligns the first one comes before it.
+// Descriptors of 128 bytes at 0x240 and 0x2c0, a pointer at 0x340. Padding before the first descriptor aligns it.
 constexpr ParameterBank kHopper{0x210, 0x138};
 constexpr std::uint32_t kFirst = 0x30, kSecond = 0xb0, kPointer = 0x130;
 
@@ -29,7 +29,7 @@ Modes modes_of(const std::string& lines) {
   return {kernel.mode(kFirst), kernel.mode(kSecond), kernel.mode(kPointer)};
 }
 
-// UR6: the first one's address; UR4: the second one's.
+// UR6 holds the address of the first descriptor, UR4 that of the second.
 const std::string kAddresses =
     "/*0010*/ ULDC.64 UR12, c[0x0][0x198] ;\n"
     "/*0020*/ UIADD3 UR6, UP0, UR12, 0x30, URZ ;\n"

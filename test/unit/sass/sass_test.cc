@@ -22,7 +22,7 @@ std::string text_of(const std::string& name) {
 using Modes = std::vector<Mode>;
 using enum Mode;
 
-// The modes of the pointers, in their order.
+// The modes of the pointers, in order.
 Modes modes(const std::string& name, const std::vector<std::uint32_t>& pointers, std::uint32_t bank = 0x210,
             ZeroWords zeros = 0) {
   const KernelAccesses kernel = read_sass(text_of(name), {bank, 0x800}, Calls::anything, zeros);
@@ -32,7 +32,7 @@ Modes modes(const std::string& name, const std::vector<std::uint32_t>& pointers,
   return out;
 }
 
-// Returns the modes of a kernel with this many pointer parameters, from 0x210 on.
+// Returns the modes of a kernel with this many pointer parameters, the first one at 0x210.
 Modes modes_of(const std::string& text, std::uint32_t pointers = 2) {
   const KernelAccesses kernel = read_sass(text, {0x210, 8 * pointers});
   REQUIRE(kernel.known);
@@ -84,7 +84,7 @@ TEST_CASE("a write through a selected pointer is certain if the other choices ar
   CHECK(kernel.mode(8, {{8, 8}, {16, 16}}) == write);
   CHECK(kernel.mode(8, {{0, 0}, {8, 0}, {16, 16}}) == write);
   CHECK(kernel.mode(16, {{0, 0}, {8, 0}, {16, 16}}) == read);
-  // The input is where the output is.
+  // The input and the output are at the same address.
   CHECK(kernel.mode(16, {{0, 0}, {8, 0}, {16, 0}}) == write);
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("a value that went through local memory is not therefore a pointer") {
 }
 
 TEST_CASE("a pointer that was reloaded from local memory is still recognised") {
-  // After the reload, the halves cannot be distinguished, so it may be written.
+  // After the reload, the two halves cannot be distinguished, so the pointer may be written through.
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ STL.64 [R1], R2 ;\n"
                  "/*0020*/ LDL.64 R4, [R1] ;\n"
@@ -247,7 +247,7 @@ TEST_CASE("code that adds a parameter to an address does not use that place, but
   CHECK(modes("part.sm120", {0}, 0x380) == Modes{near_write});
   CHECK(modes("product.sm80", {0}, 0x160) == Modes{near_write});
   CHECK(modes("bytes_on.sm90", {0, 16}) == Modes{near_write, read});
-  // It moves in steps of a parameter, from the address on, and at most as far as a parameter says.
+  // The pointer moves in steps that a parameter gives, starting at the address, and at most as far as a parameter says.
   CHECK(modes("stride.sm90", {0, 8}) == Modes{write, read});
   CHECK(modes("strided_loop.sm90", {0}) == Modes{write});
   CHECK(modes("clamped.sm90", {0}) == Modes{write});
@@ -355,7 +355,7 @@ TEST_CASE("words of the stack are distinguished until code writes somewhere in i
   CHECK(modes_of(spilled + "/*0060*/ STL.64 [R11], R2 ;\n" + used) == Modes{unknown, unknown});
   CHECK(modes_of(spilled + "/*0060*/ ST.E.64 [R12.64], R2 ;\n" + used) == Modes{unknown, unknown});
   CHECK(modes_of(spilled + "/*0060*/ STL.64 [R1+0x10], R2 ;\n" + used) == Modes{write, none});
-  // The stack moves in the middle.
+  // The stack pointer changes in the middle.
   CHECK(modes_of(spilled + "/*0060*/ IADD3 R1, R1, 0x8, RZ ;\n" + used) == Modes{unknown, unknown});
 }
 

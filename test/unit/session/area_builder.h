@@ -1,4 +1,4 @@
-// Builds an area by hand, field by field as drawn in lib/wire, with regions as small as the test needs.
+// Builds an area by hand, field by field, as drawn in lib/wire. Its regions are as small as the test needs.
 #pragma once
 
 #include <cstddef>

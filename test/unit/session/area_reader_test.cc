@@ -119,7 +119,7 @@ TEST_CASE("an ordinal without a record is not an operation yet while its thread 
   wire::store(area.stream(0), wire::stream::kMarkerIssued, 3u);
   CHECK(issued(4, 1) == 3);
   wire::store(area.stream(0), wire::stream::kMarkerIssued, 0u);
-  // The call in flight is that of the newest record.
+  // The call in progress is that of the newest record.
   wire::store(newest, wire::operation::kFlags, std::uint8_t{0});
   CHECK(issued(3, 1) == 3);
   CHECK(issued(3, 2) == 2);
@@ -150,7 +150,8 @@ TEST_CASE("an ordinal without a record between others is not an operation yet, e
   CHECK(met.given_between(0, 1) == 1);
   CHECK(met.given_between(2, 3) == 1);
   CHECK(met.given_between(3, 3) == 0);
-  // An operation that began with no other thread in a call, or a marker, proves that everything before it was queued.
+  // An operation that began while no other thread was in a call, or a marker, proves that everything before it was
+  // queued.
   std::byte* newest = area.ring(0, 1);
   wire::store(newest, wire::operation::kFlags, std::uint8_t{wire::operation::kReturned});
   CHECK(stream(1).not_given.empty());
@@ -160,7 +161,7 @@ TEST_CASE("an ordinal without a record between others is not an operation yet, e
   CHECK(stream(1).not_given.empty());
   wire::store(area.stream(0), wire::stream::kMarkerIssued, 1u);
   CHECK(stream(1).not_given.size() == 1);
-  // Everything here is known to have finished.
+  // The marker shows that everything here has finished.
   wire::store(area.marker(0), wire::marker::kCompleted, 2u);
   CHECK(stream(1).not_given.empty());
 }
@@ -297,7 +298,7 @@ TEST_CASE("missing or invalid changes do not count as all of them") {
 }
 
 TEST_CASE("a graph whose original was not described is not a changed one") {
-  for (const std::uint32_t before : {2u, 3u}) {  // itself, a later one
+  for (const std::uint32_t before : {2u, 3u}) {  // the node itself, then a later one
     AreaBuilder area = changed_graph({1, 2, 0, before}, {2, 0, 1, 2, 2, 3});
     const auto record = read(area);
     CHECK(record.damaged == 1);
@@ -311,7 +312,7 @@ TEST_CASE("pieces of graphs that do not fit are left out and counted") {
   AreaBuilder area;
   using wire::intern::Tag;
   area.entry(Tag::graph, 0, {0, 2, 1, 0});
-  area.entry(Tag::graph_nodes, 1, {1, 1, 0, 0, 0, 0, 0, 0, 0, 0});  // not the next one
+  area.entry(Tag::graph_nodes, 1, {1, 1, 0, 0, 0, 0, 0, 0, 0, 0});  // not the next node
   area.entry(Tag::graph_nodes, 1, {9, 0, 0, 0, 0, 0, 0, 0, 0, 0});  // of no graph
   area.entry(Tag::graph_nodes, 1, {1, 0, 0, 0, 0, 0, 0, 0, 0, 1});  // inside itself
   area.entry(Tag::graph_edges, 1, {1, 0, 0, 7});                    // to a node that does not exist
@@ -511,7 +512,7 @@ TEST_CASE("autograd's state at a launch is read, and a node's type only if there
 
 namespace {
 
-// Thread 0 is inside a call that began at tick 50 and waits for stream 1.
+// Makes thread 0 wait for stream 1 in a call that began at tick 50.
 void block_thread(AreaBuilder& area) {
   namespace t = wire::thread;
   area.live_thread(0, 11, 0);

@@ -1,4 +1,4 @@
-// Whatever bytes an area contains, the reader answers: no crash, no hang, no id that leads outside its table.
+// Whatever bytes an area contains, the reader answers, without a crash, a hang, or an id that points outside its table.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ TEST_CASE("areas with flipped bits are read") {
     AreaBuilder area = busy_area();
     const auto bytes = area.bytes();
     for (int flips = 0; flips < 16; ++flips) {
-      // The header's padding means nothing, so flips aim at what is read.
+      // The header's padding has no meaning, so bits are flipped only in what is read.
       const std::size_t at = flips % 2 == 0
                                  ? wire::area::kHeaderSize + random() % (bytes.size() - wire::area::kHeaderSize)
                                  : (random() % 2 == 0 ? random() % 160 + 12 : 1024 + random() % 160);

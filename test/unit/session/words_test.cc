@@ -1,4 +1,4 @@
-// Words in the files of a session: each value has a unique word, which names it.
+// Words in the files of a session: each value has a unique word, and each word leads back to its value.
 #include <doctest/doctest.h>
 
 #include <set>

@@ -1,4 +1,4 @@
-// The JSON is nvdisasm 13.5's, of the kernel `called` of test/data/sass/ranges for sm_90.
+// The JSON is from nvdisasm 13.5, for the kernel `called` of test/data/sass/ranges and sm_90.
 #include "supervise/tools/json_disassembly.h"
 
 #include <doctest/doctest.h>

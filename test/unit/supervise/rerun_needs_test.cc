@@ -78,7 +78,7 @@ TEST_CASE("the suspected kernels are those of the candidates") {
   CHECK(kernels.all);
   CHECK(std::set<std::string>(kernels.names.begin(), kernels.names.end()) ==
         std::set<std::string>{"kernel1", "kernel2", "kernel3"});
-  // An assertion is nothing that memcheck looks for.
+  // memcheck does not look for failed assertions.
   const session::Session assertion = failing_session(3, 710);
   CHECK(suspected_kernels(analyse::analyse(assertion)).names.empty());
 }

@@ -17,7 +17,7 @@ using Kind = RerunObstacle::Kind;
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-// The variables by which a job or another launcher would be seen, unset but for these, for the life of this object.
+// While this object exists, the variables that would show a job or another launcher are unset, except for `set`.
 class Environment {
  public:
   explicit Environment(const Variables& set = {}) {
@@ -121,7 +121,7 @@ TEST_CASE("a run below another cudadiag is that one's to repeat") {
     const Environment recorded(Variables{{"CUDADIAG_PASS", "record"}, {"CUDADIAG_ARENA", "/proc/1/fd/3"}});
     CHECK(obstacle(session) == Kind::under_another_launcher);
   }
-  // As a shell has it that took over what cudadiag env prints.
+  // The variables of a shell that evaluated the output of cudadiag env.
   const Environment exported(Variables{{"CUDADIAG_PASS", "record"}, {"CUDADIAG_SESSION", "/tmp/s"}});
   CHECK_FALSE(obstacle(session));
 }

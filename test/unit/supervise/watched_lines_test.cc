@@ -24,7 +24,7 @@ TEST_CASE("a line that its file does not have, and a file that is nowhere, are d
   const auto nowhere = doubtful_lines({"model.py:1"}, {"python3", script});
   REQUIRE(nowhere.size() == 1);
   CHECK(contains(nowhere.front(), "found no file model.py here"));
-  // A file may lie beside the program's own.
+  // A file may be in the program's own folder.
   folder.file("model.py", "a = 1\n");
   CHECK(doubtful_lines({"model.py:1"}, {"python3", script}).empty());
 }

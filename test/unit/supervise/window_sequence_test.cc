@@ -10,13 +10,13 @@ namespace {
 using analyse::Reach;
 using Outcome = analyse::Rerun::Outcome;
 
-// A search through one failing session.
+// A search for the failing operation of one session.
 class Search {
  public:
   explicit Search(RerunPlan plan = {}, const session::Session& session = failing_session())
       : session_(session), plan_(std::move(plan)), analysis_(analyse::analyse(session_)), windows_(plan_) {}
 
-  // The text of the next window; empty: the search is over.
+  // The text of the next window; empty if the search is over.
   std::string next() {
     const auto step = windows_.next(analysis_);
     without_values = step && step->without_values;

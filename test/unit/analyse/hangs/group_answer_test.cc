@@ -16,7 +16,7 @@ using wire::collective::Type;
 using Kind = GroupAnswer::Kind;
 using Difference = GroupAnswer::Difference;
 
-// One rank of a job, whose calls are made a second apart.
+// One rank of a job, which makes its calls a second apart.
 class Rank : public RankState {
  public:
   explicit Rank(int of_job) { rank = of_job, pid = 100 + static_cast<std::uint32_t>(of_job), waited = 60; }
@@ -44,7 +44,7 @@ class Rank : public RankState {
     return message(group, Function::receive, peer, count, communicators[group].receives[peer]);
   }
 
-  // Its stream may be in any of these.
+  // Its stream may be in any of these calls.
   Rank& in(std::vector<std::size_t> stream) {
     unfinished.push_back(std::move(stream));
     return *this;

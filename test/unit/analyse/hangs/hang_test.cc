@@ -48,7 +48,7 @@ TEST_CASE("work that may all have finished is not a hang") {
   const auto stream = run.stream(0);
   run.issue_many(stream, 13);
   CHECK(!hang(run.process, 60));
-  // Neither is a thread in a call that need not wait for the GPU.
+  // A thread in a call that need not wait for the GPU does not hang either.
   run.wait(wire::thread::Wait::none);
   CHECK(!hang(run.process, 60));
 }

@@ -26,7 +26,7 @@ class Rank : public PictureBuilder {
     other_ = site("gemm");
   }
 
-  // The call is recorded before its launch, as by version 5, or after it.
+  // Records the call before its launch, as NCCL's plugin interface 5 does, or after it.
   void call_before_launch(bool launches = true) {
     add_call(wire::collective::kBeforeLaunch, 0x5000);
     if (launches) launch(kernel_);
@@ -49,7 +49,7 @@ class Rank : public PictureBuilder {
     session::Collective call;
     call.number = calls.size() + 1;
     call.ordinal = static_cast<std::uint32_t>(call.number);
-    // After the previous operation, and before the next one.
+    // The call is after the previous operation, and before the next one.
     call.ticks = now_ + (now_ == 0 ? 0 : 1);
     call.stream = stream;
     call.flags = flags;

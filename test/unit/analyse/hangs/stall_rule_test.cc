@@ -40,7 +40,7 @@ struct Live : PictureBuilder {
   }
   void end(std::uint32_t on) { ++process.record.streams[on].marker; }
 
-  // Calls look() every tenth of a second until then.
+  // Calls look() every tenth of a second until `time`.
   std::vector<session::Stall> until(double time) {
     std::vector<session::Stall> found;
     while (now < time - 1e-9) {
@@ -55,7 +55,7 @@ struct Live : PictureBuilder {
     }
     return found;
   }
-  // Returns how many are found until then.
+  // Returns how many stalls are found until `time`.
   std::size_t count(double time) { return until(time).size(); }
 
   StallRule rule{kLimit};
@@ -159,7 +159,7 @@ TEST_CASE("a stream whose value another stream should write is explained by that
 TEST_CASE("streams that may wait for each other are ordinary while one of them progresses") {
   Live run;
   const auto first = run.own_stream(), second = run.own_stream();
-  // The recordings of these events are unknown.
+  // No record shows where these events were recorded.
   run.process.record.events_unseen = 1;
   run.begin(first, op::Kind::event_wait, 0xe0);
   for (int i = 0; i < 10; ++i) run.begin(second, op::Kind::event_wait, 0xe1);
@@ -181,7 +181,7 @@ TEST_CASE("a kernel after a long one on a full GPU is ordinary") {
   run.begin(first);
   CHECK(run.count(2) == 0);
   run.end(first);
-  run.begin(first);  // of a line that takes long
+  run.begin(first);  // at a line whose kernels take long
   run.until(2.2);
   run.begin(second);
   CHECK(run.count(2 + 7) == 0);
