@@ -1,5 +1,5 @@
-"""The program's uses of bad values. A lasting use is reported as found. Other uses are candidates, unless the program
-later asks whether the value is finite."""
+"""The program's uses of bad values. A use with a lasting effect is reported as found. Any other use is a candidate,
+unless the program later checks whether the value is finite."""
 import sys
 
 from .. import recorder
@@ -11,7 +11,7 @@ from ..tensor_data.tensors import is_tensor
 from ..whole_run.forward_places import places_here
 
 MOST_CANDIDATES = 16
-RECENT = 64  # operators; a later exception has other reasons
+RECENT = 64  # operators; an exception that comes later has a different reason
 
 
 class Root:
@@ -19,7 +19,7 @@ class Root:
 
     def __init__(self, ordinal, role, about):
         self.ordinal, self.role, self.about = ordinal, role, about
-        self.asked = False  # whether the program asked if it is finite
+        self.asked = False  # whether the program checked that its values are finite
         self.told = False
 
     def is_meant(self):
@@ -34,15 +34,15 @@ class Value:
     def __init__(self, call, grade, check=None):
         self.call, self.grade, self.check = call, grade, check
         self.roots, self.computed = (), False
-        self.source = None  # of infinite elements, if only NaN is bad: (operator, place) that made them
+        self.source = None  # of infinite elements, if only NaN is bad: (operator, place) that produced them
         self.uses = ()  # (use, stack, ordinal of the operator), kept until the grade is known
-        self.address = None  # of the storage it was last written to
+        self.address = None  # of the storage to which it was last written
 
     def is_clean(self):
         return self.grade == CLEAN
 
     def settle_source(self):
-        """For infinite elements: finds where the first of them came from."""
+        """For infinite elements: finds where they first appeared."""
         sources = [value.source for _, values in self.call.inputs for value in values if value.source is not None]
         self.source = sources[0] if sources else (self.call.facts.full_name(), self.call.place or places_here.place())
 
@@ -72,8 +72,8 @@ watch = Watch()
 
 
 def use_all(name, values, places):
-    """Notes a use of values that may be bad. "asked": the program asked if they are finite, and handles that
-    itself."""
+    """Notes a use of values that may be bad. "asked": the program checks whether they are finite, so it handles bad
+    values itself."""
     for value in values:
         if value.grade is None:
             value.uses += ((name, places, watch.ordinal),)
@@ -82,7 +82,8 @@ def use_all(name, values, places):
 
 
 def use(name, value, places, ordinal):
-    """A lasting use is reported as found. Any other use is a candidate, unless the program later asks for the value."""
+    """Reports a use with a lasting effect as found. Any other use is a candidate, unless the program later checks the
+    value."""
     if not watch.on or not value.roots:
         return
     root = value.roots[0]
@@ -132,7 +133,7 @@ def finish(error):
 
 
 def finish_failed(error):
-    """The program's last query or comparison of a value may have ended it."""
+    """The program may have ended because of its last check or comparison of a value."""
     for last in (watch.last_asked, watch.last_compared):
         if last is None or watch.ordinal - last[1] > RECENT:
             continue
@@ -144,5 +145,5 @@ def finish_failed(error):
         if any(code in codes for code, _ in places):
             return deliver(root, "found", "exception", places)
         if last is watch.last_asked:
-            # The launcher has the exit status of the program.
+            # Whether the program failed is known only to the launcher, which gets the exit status.
             deliver(root, "asked last", "exception", places)

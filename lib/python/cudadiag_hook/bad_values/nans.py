@@ -1,5 +1,4 @@
-"""Checks the results of all operators, on all threads, for elements that are not finite, once PyTorch is
-imported."""
+"""Once PyTorch is imported, checks the results of all operators on all threads for elements that are not finite."""
 import sys
 
 from .. import recorder
@@ -35,7 +34,7 @@ def at_exit():
 
 
 def after_fork():
-    """Runs in the child: the parent's messages, and the data on a GPU, do not belong to the child."""
+    """Runs in the child, which must not continue the parent's messages or touch the parent's data on a GPU."""
     watch.candidates.clear()
     watch.pending.clear()
     slots.__init__()

@@ -1,4 +1,4 @@
-"""The functions that use a tensor: they print it, save it, or turn it into an array."""
+"""Watches functions of PyTorch that use a tensor: they print it, save it, or convert it to an array."""
 import sys
 
 from ..stacks import places_from
@@ -9,7 +9,7 @@ from .non_finite import fail, turn
 
 
 def guarded(function, *arguments):
-    """Runs a function of the hook. Its errors do not reach the target."""
+    """Runs a function of the hook. Its exceptions do not reach the target."""
     if not watch.on:
         return
     try:
@@ -24,7 +24,7 @@ def use_tensor(name, tensor):
 
 
 def use_each(name, value, depth=4):
-    """Uses each tensor, also inside containers such as a checkpoint."""
+    """Notes a use of each tensor in the value, which may be a container such as a checkpoint."""
     if is_tensor(value):
         use_tensor(name, value)
     elif depth and isinstance(value, dict):
@@ -36,7 +36,8 @@ def use_each(name, value, depth=4):
 
 
 def before_first(use_name, depth=0):
-    """Makes a wrapper that reads its first argument before the original function gets it."""
+    """Returns a function that wraps another one: the wrapper notes a use of its first argument, then calls the
+    original."""
 
     def make(original):
         def replaced(*args, **kwargs):
