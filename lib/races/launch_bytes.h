@@ -17,7 +17,7 @@
 
 namespace cudadiag::races {
 
-// The codes of all kernels with the name of one function; empty if some are not known. No code is null.
+// The code of each kernel with a certain function's name; empty if the code of one is unknown. No element is null.
 using Codes = std::vector<std::shared_ptr<const sass::ByteRanges>>;
 using CodeOf = std::function<Codes(std::uint32_t function)>;
 
@@ -29,7 +29,7 @@ class LaunchBytes {
   const std::vector<sass::ParameterBytes>& of(const std::byte* record, std::uint32_t function,
                                               std::string_view parameters, std::vector<std::uint32_t> addresses);
 
-  // Whether a kernel of that name writes through pointers that it reads from memory. Returns false if its code is
+  // Returns whether a kernel of that name writes through pointers that it reads from memory; false if its code is
   // unknown.
   bool may_write_elsewhere(std::uint32_t function);
 
@@ -41,7 +41,7 @@ class LaunchBytes {
     std::vector<sass::ParameterBytes> bytes;
   };
   static constexpr std::size_t kMostKnown = 1u << 14;
-  static constexpr int kMostFailures = 3;  // evaluations of a kernel that find nothing; later launches are skipped
+  static constexpr int kMostFailures = 3;  // this many evaluations without a result: the kernel's launches are then skipped
   static constexpr std::size_t kMostCodes = 8;
 
   CodeOf code_of_;

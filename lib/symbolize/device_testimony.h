@@ -42,9 +42,9 @@ struct DeviceFailure {
   std::optional<std::uint64_t> grid_id;  // opaque; on tested drivers the launch's number in its process
 };
 
-// A foreign program's statements, as sentences.
+// What another tool says about the failure, as sentences.
 struct WitnessWords {
-  std::string outcome;                 // a few words
+  std::string outcome;                 // in a few words
   std::vector<std::string> sentences;  // differences first
   bool in_doubt = false;               // it differs, or failed
 };
@@ -64,8 +64,8 @@ struct Printed {
 
 struct DeviceTestimony {
   bool device_pass = false;  // a device pass exists
-  // Dumps by processes of the first run itself, whose recording the session contains. The dump that is read completely
-  // is among them.
+  // Dumps by processes of the first run itself, whose recording the session contains. The completely read dump is among
+  // them.
   std::map<std::uint32_t, DeviceFailure> of_first_run;
   std::string dump;         // the core dump that was read; empty if none was written
   bool unfinished = false;  // the driver reported that it began to write one, but not that it finished
@@ -80,7 +80,7 @@ struct DeviceTestimony {
 
 inline constexpr std::size_t kDebuggerTextKept = std::size_t{1} << 20;
 
-// Reads the last device pass of `session`, or otherwise the first run's own dump, and its other reruns.
+// Reads the last device pass of `session` or, if there is none, the first run's own dump. Also reads its other reruns.
 DeviceTestimony device_testimony(const session::Session& session);
 
 }  // namespace cudadiag::symbolize

@@ -88,7 +88,7 @@ def executable_that_is_gone_is_no_library(machine):
     machine.run(gone)
     gone.unlink()
     shown = expect_success(machine.cudadiag("report", "-v")).stdout
-    expect_in(f"{gone} is no longer there: its functions and lines are not known", " ".join(shown.split()), "note")
+    expect_in(f"{gone} is no longer there: its functions and lines are unknown", " ".join(shown.split()), "note")
     assert "library code" not in shown, shown
     assert re.search(r"Blamed  gone\+0x[0-9a-f]+ \(line not known\) \(cuMemcpyDtoH", shown), shown
 

@@ -28,7 +28,7 @@ def executable_that_changed_since_is_said_to_have(machine):
                         (copy.unlink, "is no longer there")):
         change()
         shown = " ".join(expect_success(machine.cudadiag("report")).stdout.split())
-        expect_in(f"(third {why}: its functions and lines are not known)", shown, "report")
+        expect_in(f"(third {why}: its functions and lines are unknown)", shown, "report")
         expect_in(f"third {why}: record it again with cudadiag run to see its lines", shown, "fix")
         assert "-g," not in shown, shown
 
@@ -71,7 +71,7 @@ def line_around_a_plugin_without_lines_is_not_taken_for_its_own(machine):
 
     expect_told("smooth", "smooth", "libplugin.so has no line information")
     shutil.copy("/bin/true", plugin)
-    gone = ": its functions and lines are not known"
+    gone = ": its functions and lines are unknown"
     expect_told(None, r"libplugin.so\+0x[0-9a-f]+", "libplugin.so has been rebuilt since the run" + gone)
     plugin.unlink()
     expect_told(None, r"libplugin.so\+0x[0-9a-f]+", "libplugin.so is no longer there" + gone)
