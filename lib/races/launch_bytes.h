@@ -41,7 +41,7 @@ class LaunchBytes {
     std::vector<sass::ParameterBytes> bytes;
   };
   static constexpr std::size_t kMostKnown = 1u << 14;
-  static constexpr int kMostFailures = 3;  // this many evaluations without a result: the kernel's launches are then skipped
+  static constexpr int kMostFailures = 3;  // evaluations without a result; the kernel's later launches are skipped
   static constexpr std::size_t kMostCodes = 8;
 
   CodeOf code_of_;
