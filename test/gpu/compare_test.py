@@ -255,7 +255,7 @@ class Causes(unittest.TestCase):
         text = ("step 1\ncudadiag: device-side assert (710) in python/loss.py:41, forward    [inferred]\n"
                 "Blamed  loss.py:88\ncudadiag: a rerun blames another line: device-side assert (710) in loss.py:42\n")
         self.assertEqual(line_of_headline(text), Line("loss.py", 41))
-        self.assertEqual(line_of_headline("cudadiag: device-side assert (710) in kernel (line not known)\n"), None)
+        self.assertEqual(line_of_headline("cudadiag: device-side assert (710) in kernel (line unknown)\n"), None)
 
     def test_the_summary(self):
         case = CASE["vmapped"]

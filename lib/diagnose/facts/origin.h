@@ -25,7 +25,7 @@ struct OriginStep {
 struct Origin {
   std::vector<OriginStep> steps;    // the origin first, then the lines that passed the value on; never empty
   std::vector<std::int64_t> index;  // index of the element in the argument
-  analyse::Grade grade = analyse::Grade::inferred;  // proven if the rerun saw the value when it was made or came in
+  analyse::Grade grade = analyse::Grade::inferred;  // proven if the rerun saw the value appear or come in
 };
 
 }  // namespace cudadiag::diagnose

@@ -45,7 +45,7 @@ std::vector<std::string> listed(std::string_view text) {
   return out;
 }
 
-// "x" for "x_1": Inductor numbers equal names.
+// "x" for "x_1": Inductor appends numbers to equal names.
 std::string_view without_number(std::string_view name) {
   const std::size_t last = name.find_last_not_of("0123456789");
   const bool numbered = last != name.npos && last > 0 && last + 1 < name.size() && name[last] == '_';
@@ -253,7 +253,7 @@ std::optional<Location> line_inside(const Finding& finding, const session::Code&
   const auto launch = std::find_if(frames.begin(), frames.end(), [](const symbolize::PythonFrame& frame) {
     return session::is_generated(frame.file) && frame.function.find("call") != std::string::npos;
   });
-  // In a report on somebody else's session, source_excerpt() reads no sources.
+  // In a report on another user's session, source_excerpt() reads no sources.
   const int first = static_cast<int>(function.first_line);
   if (launch == frames.end() || symbolize::source_excerpt(function.file, first, 0).empty()) return std::nullopt;
   const auto generated = session::read_named_file(launch->file, kMostText);

@@ -277,7 +277,7 @@ def what_a_pool_of_threads_was_given_leads_to_the_line_that_gave_it(machine):
     said, finding, location, related = _started(machine, "pool")
     expect(location, line, "true line")
     expect(related, [("started", *line)], "related")
-    expect_in(", apply, on a thread that runs no line of yours; the line shown submitted this work to the thread's pool",
+    expect_in(", apply, on a thread that runs none of your code; the line shown submitted this work to the thread's pool",
               finding["evidence"]["because"], "evidence")
     expect_in("as work that this line submitted to a thread pool", " ".join(said.split()), "report")
 

@@ -201,7 +201,7 @@ TEST_CASE("under MPS the code that failed shows which process failed") {
   recorded.add_device("far.nvcudmp.gz");
   const diagnose::Finding finding = recorded.report(700).findings.at(0);
   CHECK(finding.grade == analyse::Grade::proven);
-  CHECK(finding.because.text().find("so no other process under MPS caused it") != std::string::npos);
+  CHECK(finding.because.text().find("so no other process under MPS caused the failure") != std::string::npos);
   CHECK(cause() == "none");
   CHECK(recorded.report(700, true).findings.at(0).grade != analyse::Grade::proven);
 }

@@ -110,7 +110,7 @@ TEST_CASE("the line that started a thread leads if the thread runs no user line"
   CHECK(finding.grade == analyse::Grade::proven);
   CHECK(finding.because ==
         "it failed in a rerun; the operation was issued at " + std::string(kLaunchingLibrary) +
-            ":2567, embedding, on a thread that runs no line of yours; the line shown started that thread");
+            ":2567, embedding, on a thread that runs none of your code; the line shown started that thread");
   const std::string text = report::write_text(runs.report(), {report::Verbosity::verbose, false, 200, false});
   CHECK(text.find("Issued  by " + std::string(kLaunchingLibrary) +
                   ":2567, embedding, on a thread that this line started\n") != text.npos);
