@@ -177,7 +177,7 @@ TEST_CASE("a process killed at work leaves the verdict open") {
         "process 4711 was ended by signal 9 with 2 operations pending; no later call checked whether they failed");
 }
 
-TEST_CASE("a crash at work leaves the verdict open, and so does an unknown end if the command ended badly") {
+TEST_CASE("a crash at work leaves the verdict open, and so does an unknown end if the command failed") {
   session::Session session;
   session.processes = {working_process(SIGSEGV)};
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::inconclusive);
@@ -192,7 +192,7 @@ TEST_CASE("a crash at work leaves the verdict open, and so does an unknown end i
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
 }
 
-TEST_CASE("a process ended at work because another one had ended badly does not leave the verdict open") {
+TEST_CASE("a process that was ended at work because another one had failed does not leave the verdict open") {
   session::Session session;
   session.processes = {working_process(SIGTERM), working_process(SIGTERM)};
   session.processes[1].pid = 4712;

@@ -62,7 +62,7 @@ struct CapturedCalls {
 
 }  // namespace
 
-TEST_CASE("the call that broke the capture leads, and the one that ended the capture noticed") {
+TEST_CASE("the call that broke the capture leads, and the one that ended the capture is named as having noticed") {
   CapturedCalls calls;
   const auto capture = CapturedCalls::capture(5, 1, kGlobal);
   calls.allocate(1, capture, kLookedAt);
@@ -200,14 +200,14 @@ TEST_CASE("the breaking call may return after the call that found the capture br
   }
 }
 
-TEST_CASE("an unknown capture has only the call itself as its cause") {
+TEST_CASE("if the capture is unknown, only the failed call itself can be the cause") {
   CapturedCalls calls;
   calls.allocate(1, {}, kLookedAt | kThenWorked);
   calls.end(1, {});
   CHECK(calls.only(1, 1, 1).grade == Grade::inferred);
 }
 
-TEST_CASE("a broken capture whose error nobody asked for is one finding, at the call that broke it") {
+TEST_CASE("a broken capture whose error was never read is one finding, at the call that broke it") {
   CapturedCalls calls;
   const auto capture = CapturedCalls::capture(5, 1, kGlobal);
   calls.allocate(1, capture);

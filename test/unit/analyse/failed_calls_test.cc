@@ -44,7 +44,7 @@ struct Calls {
 
 }  // namespace
 
-TEST_CASE("a program that ends badly after its last failing call died of it") {
+TEST_CASE("a program that fails after its last failing call died of that call") {
   Calls calls;
   calls.fail("cudaLaunchKernel", 9, wire::error::kLookedAt | wire::error::kLaunch);
   const auto findings = calls.after(3);
@@ -116,7 +116,7 @@ TEST_CASE("a direct driver call returns its error to the caller, so only launche
         "the call failed; it is not known whether the program checked what it returned");
 }
 
-TEST_CASE("of several failed calls before a bad end the first leads, and none is proven") {
+TEST_CASE("of several failed calls before the program failed, the first leads, and none is proven") {
   Calls calls;
   calls.fail("cuLaunchKernel", 1, wire::error::kLaunch | wire::error::kThenWorked);
   calls.fail("cuMemAlloc_v2", 2);
@@ -128,7 +128,7 @@ TEST_CASE("of several failed calls before a bad end the first leads, and none is
       "; an earlier call of its thread had failed, too, and it is not known which of them ended the program"));
 }
 
-TEST_CASE("a call that failed several times before a bad end is one finding") {
+TEST_CASE("a call that failed several times before the program failed is one finding") {
   Calls calls;
   for (int i = 0; i < 3; ++i) calls.fail("cuLaunchKernel", 1, wire::error::kLaunch);
   const auto findings = calls.after(1);
@@ -183,7 +183,7 @@ TEST_CASE("a code without a documented cause proves nothing") {
   }
 }
 
-TEST_CASE("probes leave no trace, even if the program ends badly") {
+TEST_CASE("probing calls are not reported, even if the program fails") {
   Calls calls;
   calls.fail("cuPointerGetAttributes", 1);
   calls.fail("cuCtxGetDevice", 201);
@@ -238,7 +238,7 @@ TEST_CASE("if the main thread continued after another thread's failing call, tha
     calls.process.record.errors.pop_back();
     later.ticks = 5;
   }
-  SUBCASE("it had issued that before") { later.ticks = 5; }
+  SUBCASE("it had issued that work earlier") { later.ticks = 5; }
   SUBCASE("the thread itself issued it") { later.thread = 1; }
   SUBCASE("that failed, too") {
     later.flags = wire::operation::kReturned;
@@ -264,7 +264,7 @@ TEST_CASE("work of another thread after the failed call may be the reason that t
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
 }
 
-TEST_CASE("an error that a thread had asked for before and survived may not be why the program ended") {
+TEST_CASE("an error that a thread had read and survived earlier may not be why the program ended") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt | wire::error::kAskedBefore, "cudaMalloc");
   const Failure failure = calls.after(1).failures.at(0);
@@ -287,7 +287,7 @@ TEST_CASE("a Python program that ends with its own status may have handled the e
         "after an uncaught exception");
 }
 
-TEST_CASE("a thread that got memory afterwards may have handled an earlier refusal") {
+TEST_CASE("a thread that got memory afterwards may have handled an earlier failed allocation") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc").thread = 0;
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
@@ -302,7 +302,7 @@ TEST_CASE("a thread that got memory afterwards may have handled an earlier refus
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
 }
 
-TEST_CASE("calls refused during shutdown are not what the program died of") {
+TEST_CASE("calls that fail during shutdown are not what the program died of") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   calls.fail("cuMemFree_v2", 1, 0, "cudaFree");
@@ -333,7 +333,7 @@ TEST_CASE("if a process's end was not seen, its handled calls do not prove that 
   CHECK(failed_calls(calls.process, end).notes.at(0).text.ends_with("and the program continued"));
 }
 
-TEST_CASE("a program that was ended from outside did not provably die of its failed call") {
+TEST_CASE("a program that was ended from the outside did not provably die of its failed call") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   const auto ended_by = [&](int signal) { return failed_calls(calls.process, ending({std::nullopt, signal})); };
@@ -344,7 +344,7 @@ TEST_CASE("a program that was ended from outside did not provably die of its fai
   CHECK(ended_by(6).failures.at(0).grade == Grade::proven);
 }
 
-TEST_CASE("if some failing calls were not kept, their number is a minimum") {
+TEST_CASE("if some failing calls were not kept, their count is a minimum") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   calls.process.record.error_count = 5;
@@ -372,7 +372,7 @@ TEST_CASE("a sticky error explains the end, so earlier calls are not what the pr
   CHECK(calls.after(1).failures.empty());
 }
 
-TEST_CASE("an earlier failure matters only if a later call needs what it did not make") {
+TEST_CASE("an earlier failure matters only if a later call needs what it failed to create") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2).thread = 0;
   session::FailedCall& launch = calls.fail("cuLaunchKernel", 1, wire::error::kLaunch);
@@ -420,7 +420,7 @@ TEST_CASE("an earlier failure with nothing issued in between") {
   CHECK(swallowed() == nullptr);
 }
 
-TEST_CASE("a launch without a kernel names the latest call that could not load one") {
+TEST_CASE("for a launch without a kernel, the latest call that could not load one is named") {
   Calls calls;
   calls.fail("cuModuleGetFunction", 500).operation = 1;  // an optional kernel
   calls.fail("cuModuleLoad", 301).operation = 7;
@@ -434,7 +434,7 @@ TEST_CASE("a launch without a kernel names the latest call that could not load o
   CHECK(calls.after(0).failures.back().swallowed == &calls.process.record.errors[1]);
 }
 
-TEST_CASE("an earlier failure matters to a refused copy only through the copy's addresses") {
+TEST_CASE("an earlier failure matters to a rejected copy only through the copy's addresses") {
   using wire::operation::Kind;
   Calls calls;
   auto& record = calls.process.record;
@@ -472,7 +472,7 @@ TEST_CASE("an earlier failure matters to a refused copy only through the copy's 
   CHECK(swallowed() == nullptr);
 }
 
-TEST_CASE("a kernel that receives a null pointer after an allocation had failed") {
+TEST_CASE("a kernel that receives a null pointer after a failed allocation") {
   PictureBuilder picture;
   auto& record = picture.process.record;
   picture.issue(picture.stream(0));
@@ -527,7 +527,7 @@ TEST_CASE("a missing function is a finding if no later call is known") {
   SUBCASE("not if any thread continued") { record.threads[1].call_ticks = record.errors[0].ticks + 1; }
   SUBCASE("not if the thread is not recorded") { record.errors[0].thread = 0xffffffff; }
   SUBCASE("not if another call failed after it") { calls.fail("cuModuleUnload", 709); }
-  SUBCASE("not if the same line had asked in vain before") { ask(1); }
+  SUBCASE("not if the same line had asked in vain earlier") { ask(1); }
   SUBCASE("not if another failure froze the record") { record.state = wire::area::State::frozen; }
   CHECK(calls.after(4).failures.empty());
 }

@@ -211,7 +211,7 @@ TEST_CASE("a failure that was not suspected is added to the first one, once") {
   CHECK(analysis.reruns[1].outcome == Outcome::other);
 }
 
-TEST_CASE("a failure where nothing was waited for counts if it leaves fewer candidates") {
+TEST_CASE("a failure at an operation that the rerun did not wait for counts if it leaves fewer candidates") {
   Runs fewer(run_of_two("good", "bad"));
   fewer.add(run_of_bad(0, 1));
   const Failure failure = fewer.look().failures.at(0);
@@ -219,7 +219,7 @@ TEST_CASE("a failure where nothing was waited for counts if it leaves fewer cand
   CHECK(kernel_of(failure) == "bad");
 }
 
-TEST_CASE("a single remaining operation is in doubt if a rerun failed at none of its code") {
+TEST_CASE("a single remaining operation is in doubt if a rerun failed at other code") {
   for (const char* elsewhere : {"other", "bad"}) {
     Runs runs(run_of_bad(2, 3));
     runs.add(run_of_two("another", elsewhere));
@@ -252,7 +252,7 @@ TEST_CASE("reruns that do not fail leave grade and candidates, and are reported"
       "; a rerun reached this call, did not wait for it, and did not fail"));
 }
 
-TEST_CASE("a rerun that ended before it reached the failing call says nothing of a race") {
+TEST_CASE("a rerun that ended before it reached the failing call says nothing about a race") {
   Runs runs(run_of_bad(2, 3));
   runs.add(passed(2, 2));
   const Analysis analysis = runs.look();
@@ -265,7 +265,7 @@ TEST_CASE("a rerun that ended before it reached the failing call says nothing of
       "; a rerun that waited there did not fail: a race, or an intermittent failure"));
 }
 
-TEST_CASE("the result of a rerun without values counts if taking values led the program elsewhere") {
+TEST_CASE("the result of a rerun without values counts if reading values changed what the program did") {
   Runs runs(run_of_bad(2, 3));
   runs.add_hooked(passed(1, 1));
   runs.session.manifest.passes[1].end = {1, {}};
@@ -290,7 +290,7 @@ TEST_CASE("the result of a rerun without values counts if taking values led the 
   CHECK(disturbances(runs.look()).empty());
 }
 
-TEST_CASE("a rerun whose operators were inspected says nothing of a race, nor does one that ended badly otherwise") {
+TEST_CASE("a rerun whose operators were inspected says nothing about a race, nor does one that failed differently") {
   const auto with = [](session::DeliveryKind told, int status) {
     Runs runs(run_of_bad(2, 3));
     runs.add_hooked(passed(5), told);
@@ -447,7 +447,7 @@ TEST_CASE("the result of a rerun leads if the first run's recording is damaged")
   CHECK(analysis.failures[1].damaged);
 }
 
-TEST_CASE("a rerun that gave up waiting says nothing of a race") {
+TEST_CASE("a rerun that gave up waiting says nothing about a race") {
   Runs runs(run_of_bad(2, 3));
   auto again = passed(1);
   again.record.notes.push_back({"wait-given-up", "an operation did not finish"});

@@ -67,7 +67,7 @@ TEST_CASE("an access before the beginning of the parameter's memory") {
         "scale() reads 4 bytes before the beginning of parameter 1: 16.0 MiB allocated at scale.cu:19, main");
 }
 
-TEST_CASE("freed memory found by its address only") {
+TEST_CASE("freed memory that was found only by its address") {
   Symptoms freed = access(Relation::freed);
   freed.access->parameter.clear();
   freed.access->allocation->freed = diagnose::Location{.file = "scale.cu", .function = "main", .line = 30};

@@ -47,7 +47,7 @@ TEST_CASE("calls that are forbidden in a capture") {
   CHECK(id_of(symptoms) == "capture-unsupported");
 }
 
-TEST_CASE("a capture by another thread") {
+TEST_CASE("a capture by a different thread") {
   Symptoms symptoms = refused_call(900, "cudaHostAlloc");
   symptoms.captured_by_other_thread = true;
   CHECK(id_of(symptoms) == "capture-by-another-thread");

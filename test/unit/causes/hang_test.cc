@@ -42,7 +42,7 @@ TEST_CASE("kernels that wait for other ranks are recognised by name") {
   CHECK(id_of(standing_at(Work::kernel)) == "none");  // several kernels are possible
 }
 
-TEST_CASE("facts on the job's ranks count for more than the kernel's name") {
+TEST_CASE("facts about the job's ranks count for more than the kernel's name") {
   Symptoms symptoms =
       standing_at(Work::kernel, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
   symptoms.ranks = 8;

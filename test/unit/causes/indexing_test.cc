@@ -73,7 +73,7 @@ TEST_CASE("the same condition in the program's own kernel is only a failed asser
   CHECK(id_of(symptoms) == "failed-assertion");
 }
 
-TEST_CASE("without the assertion's text the kernel's name decides, but only for error 710") {
+TEST_CASE("without the assertion's text, the kernel's name decides, but only for error 710") {
   CHECK(id_of(gpu_error(710, kGatherKernel)) == "index-out-of-range");
   CHECK(id_of(gpu_error(700, kGatherKernel)) == "none");
   CHECK(id_of(gpu_error(710, "vectorized_gather_kernel(float*)")) == "none");

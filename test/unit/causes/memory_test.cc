@@ -40,7 +40,7 @@ TEST_CASE("memory of a device to which the kernel's device has no access") {
   CHECK(id_of(symptoms) == "none");
 }
 
-TEST_CASE("freed memory is certain only if no other pointer can be at fault") {
+TEST_CASE("freed memory is a certain cause only if no other pointer can be at fault") {
   Symptoms symptoms = gpu_error(700);
   symptoms.arguments = {pointer_argument("other", 0x7000, "freed"), pointer_argument("in", 0x5000, "freed")};
   symptoms.arguments[0].allocation->freed = diagnose::Location{.file = "train.py", .function = "forward", .line = 39};
@@ -69,7 +69,7 @@ TEST_CASE("freed memory is certain only if no other pointer can be at fault") {
     CHECK(id_of(symptoms) == "use-after-free");
     CHECK(explain(symptoms)->certain);
   }
-  SUBCASE("a refused launch has other reasons") {
+  SUBCASE("a rejected launch has other reasons") {
     symptoms = refused_launch(1, {1, 1, 1}, {2048, 1, 1});
     symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
     CHECK(id_of(symptoms) == "block-too-large");
@@ -108,7 +108,7 @@ TEST_CASE("a graph that uses freed memory") {
   CHECK(id_of(symptoms) == "none");
 }
 
-TEST_CASE("recorded allocations explain a refused call") {
+TEST_CASE("recorded allocations explain a failed call") {
   Symptoms symptoms = refused_call(1, "cudaMemcpy");
   symptoms.host_side = "source";
   symptoms.arguments = {pointer_argument("destination", 0x5000, "freed"), pointer_argument("source", 0x9000, "")};
@@ -192,7 +192,7 @@ TEST_CASE("an address of the host's heap or stack") {
   CHECK(cause("parameter 3", 0x55aa00001000) == "none");  // this parameter is a number
 }
 
-TEST_CASE("zeros that are not pointers, or are null by design") {
+TEST_CASE("zeros that are not pointers, or that are null by design") {
   Symptoms symptoms =
       gpu_error(700, "void at::shift<float, 4>(float*, std::array<char*, 1ul>, long, int (*)(float), int*)");
   const auto cause = [&](const char* name) {

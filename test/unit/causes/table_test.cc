@@ -28,7 +28,7 @@ void each_rule(Check check) {
 
 }  // namespace
 
-TEST_CASE("exactly the uncertain rules say often or probably") {
+TEST_CASE("the texts of the uncertain rules, and no others, say often or probably") {
   each_rule([](const Rule& rule) {
     for (const std::string_view text : rule.texts) {
       CAPTURE(text);
@@ -51,7 +51,7 @@ TEST_CASE("each rule has a text, a fix, a condition and a well-formed id") {
   });
 }
 
-TEST_CASE("fixes name calls of the API that the program uses") {
+TEST_CASE("fixes mention calls of the API that the program uses") {
   CHECK(in_dialect("a {cuda:cudaFree|cuMemFree} b{torch:; PyTorch: c}{python:, d|, e}", {}) == "a cudaFree b, e");
   CHECK(in_dialect("a {cuda:cudaFree|cuMemFree} b{torch:; PyTorch: c}{python:, d|, e}", {true, true, true}) ==
         "a cuMemFree b; PyTorch: c, d");

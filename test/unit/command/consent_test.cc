@@ -60,7 +60,7 @@ class Desk {
   base::FileDescriptor person_, program_;
 };
 
-TEST_CASE("somebody can be asked only where the question is seen and the answer read") {
+TEST_CASE("cudadiag asks only where the user can see the question and answer it") {
   CHECK_FALSE(obstacle_to_asking(kPerson, false));
   CHECK(obstacle_to_asking(kPerson, true) == "-q suppresses the question");
   const auto without = [](bool TerminalState::*member, bool value) {
@@ -77,7 +77,7 @@ TEST_CASE("somebody can be asked only where the question is seen and the answer 
   CHECK(without(&TerminalState::in_ci, true) == "this is a CI job, where no one can answer the question");
 }
 
-TEST_CASE("question and announcement say how often, how long and what for") {
+TEST_CASE("the question and the announcement say how many reruns, how long they take and what for") {
   const RerunOutlook outlook{2, 5.2, "to prove this", "it cannot write files"};
   CHECK(question(outlook) == "Run it again to prove this? Usually 2 runs, about 6 s each; it cannot write files.");
   CHECK(announcement(outlook) ==
@@ -86,7 +86,7 @@ TEST_CASE("question and announcement say how often, how long and what for") {
   CHECK(question({1, 0.3, "to prove this", ""}) == "Run it again to prove this? Usually 1 run, under a second.");
 }
 
-TEST_CASE("only yes is an answer that agrees") {
+TEST_CASE("only yes means consent") {
   for (const char* yes : {"y\n", "Y\n", "yes\n", " y \n"}) CHECK(Desk().answer(yes));
   for (const char* no : {"n\n", "\n", "yy\n", "yarn\n", "ls\n", "\x04"}) CHECK_FALSE(Desk().answer(no));
 }
@@ -100,7 +100,7 @@ TEST_CASE("what was typed before the question, or just after it, is not an answe
   CHECK_FALSE(desk.ask({milliseconds(60'000), milliseconds(100)}));
 }
 
-TEST_CASE("no answer in time, a hang-up and half a line decline") {
+TEST_CASE("no answer in time, a hang-up and an incomplete line all mean no") {
   Desk desk;
   CHECK_FALSE(desk.ask({milliseconds(0), milliseconds(100)}));
   Desk half;

@@ -208,7 +208,7 @@ TEST_CASE("null, freed memory, and memory that was never allocated") {
   CHECK(joined(dump_at({8}), &recorded.argument, false).relation == Relation::unknown);
 }
 
-TEST_CASE("an address in the host's heap, and one that no memory can have") {
+TEST_CASE("an address in the host's heap, and an impossible address") {
   DumpAccess dump = dump_at({8});
   dump.parameters[0].value = 0x55aa00001000;
   dump.lanes[0].address = 0x55aa00001008;
@@ -276,7 +276,7 @@ TEST_CASE(
   REQUIRE(access_now(true).allocation);
   CHECK(access_now(true).allocation->bytes == 4096);
   CHECK(access_now(false).relation == Relation::unknown);  // a rerun's addresses differ
-  SUBCASE("freed memory may have been handed out again") {
+  SUBCASE("freed memory may have been allocated again") {
     process.record.allocations.front().freed = 5;
     CHECK(access_now(true).relation == Relation::unknown);
   }

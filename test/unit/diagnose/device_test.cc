@@ -160,13 +160,13 @@ TEST_CASE("a failed assertion: line, block and thread from the dump, the conditi
   CHECK(report.findings[0].text.find("threadIdx") == std::string::npos);
 }
 
-TEST_CASE("a failed assertion whose text is missing in the output") {
+TEST_CASE("a failed assertion whose text is missing from the output") {
   Recorded recorded;
   recorded.add_device("assert.nvcudmp");
   CHECK(section(recorded.report(), "Device")[1] == "the text of the assertion is not in the rerun's output");
 }
 
-TEST_CASE("the report says if the same kernel had other dimensions and another error") {
+TEST_CASE("the report says so if the same kernel had different dimensions and a different error") {
   Recorded recorded;
   recorded.add_device("assert.nvcudmp");
   recorded.failing().grid = {7, 1, 1};
@@ -189,7 +189,7 @@ TEST_CASE("a warp that has exited: the line, without block and thread") {
               "Warp Illegal Address in a rerun; same kernel; its grid was not recorded"});
 }
 
-TEST_CASE("under MPS the code that failed shows which process failed") {
+TEST_CASE("under MPS, the code that failed shows which process failed") {
   Recorded recorded;
   recorded.session.processes[0].record.properties["mps"] = "1";
   recorded.name_kernel("_Z9far_storePi");
@@ -285,7 +285,7 @@ TEST_CASE("the candidate with the dump's kernel leads, and is proven if no other
   CHECK(finding.device->join == "same kernel; its grid was not recorded");
 }
 
-TEST_CASE("the failed call of a line is unknown if a call with another grid may have failed") {
+TEST_CASE("the failed call of a line is unknown if a call with a different grid may have failed") {
   Recorded recorded;
   recorded.add_lines();
   recorded.add_device("assert.nvcudmp");
@@ -430,7 +430,7 @@ TEST_CASE("a dump may name any node of a graph, including one of several kernels
   CHECK(report.findings.at(0).because.text().find("a node of the line listed first may run") != std::string::npos);
 }
 
-TEST_CASE("a dump belongs to the one of two findings whose kernel and grid it names") {
+TEST_CASE("of two findings, a dump belongs to the one whose kernel and grid it contains") {
   Recorded recorded;
   recorded.add_device("assert.nvcudmp");
   recorded.session.processes.push_back(recorded.session.processes[0]);
@@ -462,7 +462,7 @@ TEST_CASE("no dump: a printed assertion gives line, block and thread if its func
   CHECK(section(report, "Passes") == Lines{"record 64 s bracketed; device 64 s time limit"});
 }
 
-TEST_CASE("no dump, and an assertion in another function or after another error") {
+TEST_CASE("no dump, and an assertion in a different function or after a different error") {
   Recorded recorded;
   recorded.add_pass("device");
   std::ofstream(recorded.session.folder / "device/output.txt") << kOtherAssertion;

@@ -149,7 +149,7 @@ TEST_CASE("text written after the failure is neither shown nor quoted") {
   CHECK(text.find("scale(x)") == std::string::npos);
 }
 
-TEST_CASE("one candidate: its line leads, the reporting call is named") {
+TEST_CASE("one candidate: its line leads, and the reporting call is named") {
   const session::Session session = session_of({process()});
   const Diagnosis report = report_of(session, {failure_of(session.processes[0], 1)});
   REQUIRE(report.findings.size() == 1);
@@ -349,7 +349,7 @@ TEST_CASE("no call reports a failure that is found at exit") {
   CHECK_FALSE(report.findings.at(0).reported_at);
 }
 
-TEST_CASE("the first process leads, and the others follow in order of time") {
+TEST_CASE("the first process to fail leads, and the others follow in order of time") {
   session::Session session = session_of({process(), process()});
   session.processes[1].pid = 5000;
   const analyse::Failure one = failure_of(session.processes[0], 1), two = failure_of(session.processes[1], 1);

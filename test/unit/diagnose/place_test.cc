@@ -18,7 +18,7 @@ TEST_CASE("a function is shown without its parameters") {
   CHECK(without_parameters("") == "");
 }
 
-TEST_CASE("the text of a location has all its known parts") {
+TEST_CASE("the text of a location contains all its known parts") {
   Location location;
   CHECK(place(location, "/w") == "an unknown place");
   location.function = "work(int)";

@@ -191,7 +191,7 @@ TEST_CASE("the schema decides if the kernel's code does not") {
   CHECK(runs.report().findings.size() == 1);
 }
 
-TEST_CASE("a race that is uncertain for another reason stays possible") {
+TEST_CASE("a race that is uncertain for a different reason stays possible") {
   Runs runs(RaceMode::unknown, RaceMode::read);
   runs.session.races->found[0].possible = runs.session.races->found[0].uncertain = true;
   CHECK(runs.report().findings[0].race->possible);
@@ -250,7 +250,7 @@ TEST_CASE("a rerun may show the two accesses in the other order") {
   CHECK(runs.report().findings[0].race->accesses[0].op == "aten::add_.Tensor");
 }
 
-TEST_CASE("a call without a report is named if all reported uses of its address are alike") {
+TEST_CASE("a call that the hook did not report is named if all reported uses of its address are alike") {
   Runs runs;
   auto& found = runs.session.rerun_races[0]->found[0];
   found.first.ticks = 10000;  // long after the reported call
@@ -265,7 +265,7 @@ TEST_CASE("a call without a report is named if all reported uses of its address 
   CHECK(runs.report().findings[0].race->accesses[1].op == "aten::sum.Tensor");
 }
 
-TEST_CASE("reports of another thread or line do not name the access") {
+TEST_CASE("reports from a different thread or line do not name the access") {
   Runs runs;
   runs.deliveries()[0].tid = runs.deliveries()[1].tid = 13;
   runs.deliveries()[2].line = 5;

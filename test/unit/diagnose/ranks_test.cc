@@ -97,7 +97,7 @@ TEST_CASE("the rules get the missing ranks and the calls of the others") {
   CHECK(symptoms.rank_calls == "rank 0: train.py:9, step");
 }
 
-TEST_CASE("a report without a failure shows all lines on the ranks") {
+TEST_CASE("a report without a failure shows all lines about the ranks") {
   Diagnosis report = clean_report();
   report.ranks = {5, RanksDifference::line, {at(0, 9), at(1, 12)}};
   TextOptions options;
@@ -107,7 +107,7 @@ TEST_CASE("a report without a failure shows all lines on the ranks") {
         std::string::npos);
 }
 
-TEST_CASE("a crowded page cuts other sentences before it loses a rank") {
+TEST_CASE("a crowded page shortens other sentences before it drops a rank") {
   Diagnosis report = crowded_report();
   Finding& hang = report.findings[0];
   hang.device.reset();  // a hang has neither this nor the fields below

@@ -86,7 +86,7 @@ TEST_CASE("tensors that cannot be compared exactly give no result") {
   CHECK(diagnose::overlap(*many, *diagnose::strided_bytes(tensor(4, {100}, {2})))->bytes == 0);
 }
 
-TEST_CASE("the overlap of random views equals a count byte by byte") {
+TEST_CASE("the overlap of random views equals a byte-by-byte count") {
   std::mt19937 random(7);
   const auto upto = [&](int most) { return static_cast<std::int64_t>(random() % static_cast<unsigned>(most + 1)); };
   const auto view = [&] {

@@ -132,7 +132,7 @@ TEST_CASE("the first user line leads, through threads that started threads") {
   CHECK(runs.finding().because.text().ends_with("the line shown submitted this work to the thread's pool"));
 }
 
-TEST_CASE("the latest start reported before the operation counts") {
+TEST_CASE("the latest start that was reported before the operation counts") {
   ThreadRuns runs;
   runs.deliveries().push_back(told_start({{{kStartingScript, "later", 3}}}));
   CHECK(runs.finding().location.line == 3);

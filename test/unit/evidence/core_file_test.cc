@@ -66,7 +66,7 @@ TEST_CASE("a compressed dump may not grow without limit") {
   CHECK(std::holds_alternative<Testimony>(read_core(packed, 308'524)));
 }
 
-TEST_CASE("half an archive is half a dump") {
+TEST_CASE("an incomplete archive gives an incomplete dump") {
   const std::string packed = bytes_of("load.nvcudmp.gz");
   CHECK(refusal_of(packed.substr(0, packed.size() / 2)) == " is truncated or damaged: none of its tables can be read");
 }

@@ -121,7 +121,7 @@ TEST_CASE("every field that differs is shown with both values") {
   }
 }
 
-TEST_CASE("what the debugger leaves out is not compared") {
+TEST_CASE("what the debugger omits is not compared") {
   const CrossCheck check =
       cross_check(failure_of("load.nvcudmp.gz"), debugger_testimony("CUDA Exception: Warp Illegal Address\n"));
   CHECK(check.same == Fields{"exception"});
@@ -162,7 +162,7 @@ TEST_CASE("the exception of a signal, frames over several lines, clusters and de
   CHECK(said.block_dim == Dim3{32, 4, 1});
 }
 
-TEST_CASE("either spelling means the same kernel, and another name does not") {
+TEST_CASE("both spellings mean the same kernel, but a different name does not") {
   DumpedFailure failure;
   const auto same = [&](const char* mangled, const std::string& spelt) {
     failure.kernel = mangled;
@@ -198,7 +198,7 @@ TEST_CASE("a debugger that failed is ignored, whatever it printed before") {
         Fields{"cuda-gdb reported nothing that can be compared"});
 }
 
-TEST_CASE("any text is survived, and only known forms are accepted") {
+TEST_CASE("any text is handled, and only known forms are accepted") {
   for (const std::string& part : {std::string("(4294967296,1,1)"), std::string("(1,1)"), std::string("(-1,0,0)"),
                                   std::string("("), std::string("(1,1,1"), std::string(1 << 16, '(')}) {
     const DebuggerTestimony said = debugger_testimony("[Current focus set to, block " + part + ", thread " + part +

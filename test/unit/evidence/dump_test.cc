@@ -138,7 +138,7 @@ TEST_CASE("a thread after its call of the assertion handler failed at the call")
   CHECK(place.lines[0].line == 12);
 }
 
-TEST_CASE("the first thread is that of the lowest block, on whatever SM it ran") {
+TEST_CASE("the first thread is that of the lowest block, whichever SM it ran on") {
   ElfBuilder dump = sample_dump();
   dump.part(S::lanes).data = dump.part(S::lanes).data.substr(56, 56);
   const std::uint32_t ctas = dump.add({.name = "cta",
@@ -168,7 +168,7 @@ TEST_CASE("a requested dump has no failure") {
   CHECK(testimony.damaged == 0);
 }
 
-TEST_CASE("a table with an impossible parent is left out with everything below it, and counted") {
+TEST_CASE("a table with an impossible parent is ignored with everything below it, and counted") {
   const auto with = [](auto change) {
     ElfBuilder dump = sample_dump();
     change(dump);
@@ -204,7 +204,7 @@ TEST_CASE("rows of impossible sizes") {
   }
 }
 
-TEST_CASE("sections that share their bytes are read as often as honest ones could be") {
+TEST_CASE("sections that share their bytes are read no more often than separate ones of that total size") {
   ElfBuilder dump = sample_dump();
   std::string file = dump.bytes();
   const std::uint64_t headers = Bytes(file.data(), file.size()).u64(40);
@@ -236,7 +236,7 @@ TEST_CASE("a dump truncated anywhere gives what it contains") {
   CHECK(answered > 64);
 }
 
-TEST_CASE("a dump that ends in zeros is damaged, not a requested one") {
+TEST_CASE("a dump that ends in zeros is damaged, and not a requested dump") {
   const std::string file = sample_dump().bytes();
   const std::uint64_t headers = Bytes(file.data(), file.size()).u64(40);
   for (std::uint64_t from = headers; from < file.size(); from += 64) {
@@ -268,7 +268,7 @@ TEST_CASE("a dump with any bit flipped is answered or declined") {
   }
 }
 
-TEST_CASE("the inputs and finds of the fuzzer are answered") {
+TEST_CASE("the fuzzer's inputs and findings are answered") {
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(TEST_DATA "/../fuzz/corpus/gpucore")) {
     std::ifstream in(entry.path(), std::ios::binary);

@@ -197,7 +197,7 @@ TEST_CASE("a trap: no exception anywhere, one thread of a broken warp") {
   CHECK(f.trap->line == 20);
 }
 
-TEST_CASE("a stack overflow: the store, where the thread is since, and its six frames") {
+TEST_CASE("a stack overflow: the store, where the thread is now, and its six frames") {
   const Testimony testimony = read("stack.nvcudmp.gz");
   const DumpedFailure& f = *testimony.failure;
   CHECK(f.exception == 5);
@@ -242,7 +242,7 @@ TEST_CASE("shared memory out of range") {
   check_line(f.place, 31);
 }
 
-TEST_CASE("stores whose warps had exited: only what the SM says, and nothing made up") {
+TEST_CASE("stores whose warps had exited: only what the SM says, and nothing invented") {
   struct {
     const char* name;
     std::vector<std::uint32_t> sms;

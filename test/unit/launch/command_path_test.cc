@@ -36,7 +36,7 @@ class SearchPath {
 
 }  // namespace
 
-TEST_CASE("the first folder of PATH that has an executable file of the name wins") {
+TEST_CASE("the first folder in PATH with an executable file of that name is used") {
   const cudadiag::test::ScratchFolder scratch;
   const fs::path root = scratch.path();
   for (const char* folder : {"a", "b", "c"}) fs::create_directory(root / folder);
@@ -48,7 +48,7 @@ TEST_CASE("the first folder of PATH that has an executable file of the name wins
   CHECK(find_command("tool").error == 0);
 }
 
-TEST_CASE("a file that cannot be executed is another error than none") {
+TEST_CASE("a file that cannot be executed is a different error from no file") {
   const cudadiag::test::ScratchFolder scratch;
   const fs::path root = scratch.path();
   write(root / "tool", kPlain);

@@ -41,7 +41,7 @@ int end_of(pid_t process) {
 
 }  // namespace
 
-TEST_CASE("a second request ends work, the first goes to the handlers") {
+TEST_CASE("the first request goes to the handlers, and a second one ends the work") {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
     int told[2];
     REQUIRE(::pipe(told) == 0);
@@ -56,7 +56,7 @@ TEST_CASE("a second request ends work, the first goes to the handlers") {
   }
 }
 
-TEST_CASE("a request soon after the first is the same one") {
+TEST_CASE("a request soon after the first counts as the same one") {
   int told[2];
   REQUIRE(::pipe(told) == 0);
   const pid_t worker = work(told[1], std::chrono::hours(1));
@@ -71,7 +71,7 @@ TEST_CASE("a request soon after the first is the same one") {
   ::close(told[0]);
 }
 
-TEST_CASE("after the work signals are as they were") {
+TEST_CASE("after the work, signals are handled as before") {
   sigset_t before, after;
   ::pthread_sigmask(SIG_SETMASK, nullptr, &before);
   { const launch::EndableWork endable; }

@@ -64,7 +64,7 @@ std::string value(const fs::path& path, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("what was in a closed pipe is given again, as often as it is asked for") {
+TEST_CASE("the contents of a closed pipe can be given again any number of times") {
   Pipe pipe;
   pipe.write("words");
   pipe.close();
@@ -74,7 +74,7 @@ TEST_CASE("what was in a closed pipe is given again, as often as it is asked for
   for (int rerun = 0; rerun < 2; ++rerun) CHECK(all_of(input.again()) == "words");
 }
 
-TEST_CASE("a pipe with a writer, or that was filled later, cannot be given again") {
+TEST_CASE("a pipe that has a writer, or that was filled later, cannot be given again") {
   Pipe open;
   open.write("words");
   CHECK(Input(open.from.get()).obstacle() == "its input is a pipe that cannot be read again");
@@ -87,7 +87,7 @@ TEST_CASE("a pipe with a writer, or that was filled later, cannot be given again
   CHECK(input.obstacle() == "its input is a pipe that cannot be read again");
 }
 
-TEST_CASE("a large pipe is given again whole") {
+TEST_CASE("a large pipe is given again completely") {
   Pipe pipe;
   REQUIRE(::fcntl(pipe.to.get(), F_SETPIPE_SZ, 1 << 18) >= 1 << 18);
   // Many small writes can fill a pipe although their bytes would fit.
@@ -100,7 +100,7 @@ TEST_CASE("a large pipe is given again whole") {
   CHECK(all_of(Input(pipe.from.get()).again()) == text);
 }
 
-TEST_CASE("a file is given again from where it stood, the reader of the first run left where he is") {
+TEST_CASE("a file is given again from its offset at the start, and the first run's reader keeps its own offset") {
   const ScratchFolder scratch;
   const base::FileDescriptor file(::open(scratch.file("input", "first second").c_str(), O_RDONLY | O_CLOEXEC));
   ::lseek(file.get(), 6, SEEK_SET);
@@ -111,7 +111,7 @@ TEST_CASE("a file is given again from where it stood, the reader of the first ru
   CHECK(::lseek(file.get(), 0, SEEK_CUR) == 12);
 }
 
-TEST_CASE("no input at all and a device are no obstacle, a terminal is") {
+TEST_CASE("no input and a device are not obstacles, but a terminal is") {
   CHECK(Input(-1).obstacle() == "");
   CHECK(all_of(Input(-1).again()) == "");
   const base::FileDescriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -122,7 +122,7 @@ TEST_CASE("no input at all and a device are no obstacle, a terminal is") {
   CHECK(Input(terminal.get()).obstacle() == "its input is a terminal");
 }
 
-TEST_CASE("a target apart has its own group, folder, input and output, and leaves no core") {
+TEST_CASE("a separate target has its own group, folder, input and output, and leaves no core file") {
   const ScratchFolder scratch;
   fs::create_directory(scratch.path() / "work");
   const base::FileDescriptor input(::open(scratch.file("input", "words").c_str(), O_RDONLY | O_CLOEXEC));
@@ -141,7 +141,7 @@ TEST_CASE("a target apart has its own group, folder, input and output, and leave
   CHECK(value(said, "group") == std::to_string(target.pid()));
 }
 
-TEST_CASE("a path is seen from the folder in which the target starts") {
+TEST_CASE("a relative path is resolved in the folder in which the target starts") {
   const ScratchFolder scratch;
   fs::permissions(scratch.file("tool", "#!/bin/sh\necho $0 >said\n"), fs::perms::owner_all);
   launch::SignalRelay relay;

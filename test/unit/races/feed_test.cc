@@ -171,7 +171,7 @@ TEST_CASE("words that point to none of the driver's memory are not addresses") {
   CHECK(p.races() == 0);
 }
 
-TEST_CASE("captured operations do not run, and refused ones did not") {
+TEST_CASE("captured operations do not run, and failed calls did not queue any") {
   for (const std::uint8_t flags : {std::uint8_t{operation::kCaptured}, std::uint8_t{0}}) {
     Process p;
     p.kernel(0, 1, kBuffer, flags), p.kernel(1, 2);
@@ -230,7 +230,7 @@ TEST_CASE("an address above another one of the launch may be the end of what its
   }
 }
 
-TEST_CASE("nothing is concluded across a gap or inside it, and everything after it is") {
+TEST_CASE("nothing is concluded across a gap or inside it, but everything after it is") {
   Process p;
   p.kernel(0, 1);
   p.feed.lost(3, p.ticks + 10);
@@ -249,7 +249,7 @@ TEST_CASE("nothing is concluded across a gap or inside it, and everything after 
   CHECK(p.feed.counts().gaps == 1);
 }
 
-TEST_CASE("a graph from before a gap, or from inside one, may be another one by now") {
+TEST_CASE("a graph from before a gap, or from inside one, may have been replaced") {
   for (const bool inside : {false, true}) {
     Process p;
     if (!inside) p.graph(false);
@@ -286,7 +286,7 @@ TEST_CASE("operations for which the recorder had no ring are a gap too") {
   CHECK(p.races() == 0);
 }
 
-TEST_CASE("a later stream at the same place of the table is another stream") {
+TEST_CASE("a later stream in the same table entry is a different stream") {
   Process p;
   p.kernel(0, 1);
   wire::store(p.area.stream(0), wire::stream::kCreated, p.ticks);
@@ -294,7 +294,7 @@ TEST_CASE("a later stream at the same place of the table is another stream") {
   CHECK(p.races() == 1);
 }
 
-TEST_CASE("a record belongs to the stream that had the entry at that time, whoever has it now") {
+TEST_CASE("a record belongs to the stream that had the entry at that time, whichever has it now") {
   for (const bool told : {true, false}) {
     Process p;
     p.later_stream(1);
@@ -307,7 +307,7 @@ TEST_CASE("a record belongs to the stream that had the entry at that time, whoev
   }
 }
 
-TEST_CASE("a stream does not inherit the waits of an earlier stream at its place") {
+TEST_CASE("a stream does not inherit the waits of an earlier stream in its table entry") {
   for (const bool again : {false, true}) {
     Process p;
     p.stream(1, 0x200);
@@ -321,7 +321,7 @@ TEST_CASE("a stream does not inherit the waits of an earlier stream at its place
   }
 }
 
-TEST_CASE("after a gap a stream may be another one") {
+TEST_CASE("after a gap, a stream may be a different one") {
   for (const bool later : {false, true}) {
     Process p;
     p.stream(1, 0x200);
@@ -360,7 +360,7 @@ TEST_CASE("a graph's own nodes are compared although it has a child graph, whose
   }
 }
 
-TEST_CASE("graphs that nobody could have made are forgotten and do not use memory forever") {
+TEST_CASE("graphs that no program could have created are forgotten and do not use memory forever") {
   Process p;
   p.graph(false);
   for (std::uint64_t other = 1; other <= 600; ++other) {
@@ -375,7 +375,7 @@ TEST_CASE("graphs that nobody could have made are forgotten and do not use memor
   CHECK(p.races() == 1);
 }
 
-TEST_CASE("a changed graph does nothing that is known") {
+TEST_CASE("it is unknown what a changed graph does") {
   Process p;
   p.graph(false);
   p.graph_made(0);
@@ -579,7 +579,7 @@ TEST_CASE("a copy between two devices in a default stream waits for both, and bo
   }
 }
 
-TEST_CASE("invalid records do no harm") {
+TEST_CASE("invalid records are harmless") {
   std::mt19937_64 random(5);
   Process p;
   for (int i = 0; i < 200000; ++i) {

@@ -149,7 +149,7 @@ TEST_CASE("halves with different addresses do not race either, but overlaps do")
   CHECK(q.races() == 1);
 }
 
-TEST_CASE("a memset next to a kernel's bytes") {
+TEST_CASE("a memset next to a kernel's bytes does not race") {
   Process p;
   p.kernel(0, 16, 16), p.fill(1, kBuffer, 64), p.fill(1, kBuffer + 128, 64);
   CHECK(p.races() == 0);
@@ -176,7 +176,7 @@ TEST_CASE("without the code or the parameters only the first byte counts") {
   CHECK(r.races() == 0);
 }
 
-TEST_CASE("of several kernels with one name and the same bytes, it does not matter which one ran") {
+TEST_CASE("if several kernels with one name use the same bytes, it does not matter which one ran") {
   Process p;
   p.codes.push_back(code_of("part"));
   p.kernel(0, 0, 512), p.kernel(1, 512, 512);
@@ -250,7 +250,7 @@ TEST_CASE("a kernel that begins before its memory") {
   CHECK(p.feed.overruns().size() == 1);
 }
 
-TEST_CASE("an address that is the end of other memory, of which alone bytes are used") {
+TEST_CASE("an address that is the end of other memory, whose bytes alone are used") {
   Process p;
   p.made(kBuffer + kBytes, 4096, Memories::device);
   p.kernel(0, -16, 16, kBuffer + kBytes);
@@ -259,7 +259,7 @@ TEST_CASE("an address that is the end of other memory, of which alone bytes are 
   CHECK(p.feed.overruns().size() == 1);
 }
 
-TEST_CASE("pieces that are mapped next to each other are one memory") {
+TEST_CASE("pieces that are mapped next to each other count as one allocation") {
   Process p(Memories::mapped);
   p.made(kBuffer + kBytes, 4096, Memories::mapped);
   p.kernel(0, 0, 2048);
@@ -301,7 +301,7 @@ TEST_CASE("records wait in order until the code of a kernel has been read") {
   CHECK(p.races() == 1);
 }
 
-TEST_CASE("records that have waited too long are handed on") {
+TEST_CASE("records that have waited too long are passed on") {
   Process p;
   races::Backlog backlog(p.area.bytes(), p.feed, [](std::uint32_t) { return false; });
   p.parameter(kBuffer, 1);

@@ -92,7 +92,7 @@ TEST_CASE("a launch that did not fail cannot be replayed") {
   CHECK(std::get<base::Error>(read).what.find("did not fail") != std::string::npos);
 }
 
-TEST_CASE("damage is refused") {
+TEST_CASE("a damaged description is rejected") {
   CHECK(std::holds_alternative<base::Error>(read_description({})));
   {
     Builder other = sample();

@@ -64,7 +64,7 @@ TEST_CASE("only aligned words are rewritten") {
   CHECK(now == 0x90008);
 }
 
-TEST_CASE("pointers to a block that is left out are not rewritten") {
+TEST_CASE("pointers to a block that is omitted are not rewritten") {
   const std::vector<Block> all = blocks();
   Placement placement(all);
   placement.leave_out(2);

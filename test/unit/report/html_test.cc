@@ -83,7 +83,7 @@ FindingPictures quoting(const Finding& finding, int blamed) {
 
 }  // namespace
 
-TEST_CASE("the blamed line is quoted next to the true one, or in the same quotation if it is near") {
+TEST_CASE("the blamed line is quoted next to the true one, or in the same excerpt if it is near") {
   const Diagnosis report = python_report();
   std::string page = write_html(report, {quoting(report.findings[0], 88)});
   CHECK(occurrences(page, "<figure class=\"own\">") == 1);
@@ -211,7 +211,7 @@ TEST_CASE("data from the program stays text, whatever it contains") {
   CHECK(page.find("&lt;script&gt;alert(&quot;1&quot;)") != page.npos);
 }
 
-TEST_CASE("only cudadiag's own links are links, and the command has no secrets") {
+TEST_CASE("only cudadiag's own links can be clicked, and the command has no secrets") {
   Diagnosis report = python_report();
   report.findings[0].fix = {"https://evil.example/x"};
   report.findings[0].reported_at->source = "https://evil.example/z";
@@ -224,7 +224,7 @@ TEST_CASE("only cudadiag's own links are links, and the command has no secrets")
   CHECK(page.find("--token REDACTED") != std::string::npos);
 }
 
-TEST_CASE("a page on a session that may be somebody else's says why it has no source, and offers no rerun") {
+TEST_CASE("a page on a session that may belong to another user says why it has no source, and offers no rerun") {
   Diagnosis report = python_report();
   report.session = "/s";
   CHECK(write_html(report).find("cudadiag bisect") != std::string::npos);

@@ -35,7 +35,7 @@ constexpr const char* kDoubt = "it is not known whether that address is the one 
 
 }  // namespace
 
-TEST_CASE("sizes have the largest unit that leaves a whole part") {
+TEST_CASE("sizes use the largest unit that leaves at least one whole unit") {
   CHECK(size_text(0) == "0 bytes");
   CHECK(size_text(1) == "1 byte");
   CHECK(size_text(1023) == "1023 bytes");

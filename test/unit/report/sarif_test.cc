@@ -57,7 +57,7 @@ TEST_CASE("files are URIs, relative to the working directory inside it") {
   CHECK(physical("/home/u/\xc3\xa9\xff.py", "/home/u") == json{{"uri", "%C3%A9%FF.py"}, {"uriBaseId", "SRCROOT"}});
 }
 
-TEST_CASE("pseudo files are named, and unknown parts are left out") {
+TEST_CASE("pseudo files are named, and unknown parts are omitted") {
   Diagnosis report = python_report();
   report.findings[0].location.file = "<string>";
   CHECK(run_of(report)["results"][0]["locations"] ==
@@ -68,7 +68,7 @@ TEST_CASE("pseudo files are named, and unknown parts are left out") {
   CHECK(run_of(clean_report())["results"].empty());
 }
 
-TEST_CASE("rules are causes or else errors, each once; a suspected finding is a warning") {
+TEST_CASE("the rules are causes or, without one, errors, each once; a suspected finding is a warning") {
   Diagnosis report = refused_report();
   report.findings[1].cause = Cause{"empty-grid", "a grid of 0", {}, "https://example.org/x", true, {}};
   report.findings[2].name = "CUDA_ERROR_INVALID_VALUE";

@@ -262,7 +262,7 @@ TEST_CASE("bytes of a kernel: through shared memory") {
   });
 }
 
-TEST_CASE("bytes of a kernel: only what a value from memory decides is unknown") {
+TEST_CASE("bytes of a kernel: only what depends on a value from memory is unknown") {
   Parameters p;
   const auto mask = p.pointer();
   p.pointer();
@@ -309,7 +309,7 @@ TEST_CASE("bytes of a kernel: an atomic operation by one thread for others is un
   check("count", {4, 1, 1}, {32, 1, 1}, p, [](const Thread&) {});
 }
 
-TEST_CASE("bytes of a kernel: as many as the thread's index") {
+TEST_CASE("bytes of a kernel: as many as the thread's index says") {
   Parameters p;
   const auto a = p.pointer();
   p.put(9);
@@ -329,7 +329,7 @@ TEST_CASE("bytes of a kernel: pointers in a structure") {
   });
 }
 
-TEST_CASE("bytes of a kernel: blocks with vectors, and the last block without") {
+TEST_CASE("bytes of a kernel: blocks that use vectors, and the last block, which does not") {
   for (const int n : {1024, 2048, 2049, 2800}) {
     Parameters p;
     const auto a = p.pointer(), b = p.pointer();

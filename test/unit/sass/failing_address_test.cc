@@ -121,7 +121,7 @@ TEST_CASE("shared memory: the overwritten uniform register is computed from the 
   lane.uniform_registers.assign(64, 0);
   lane.uniform_predicates = 0x80;
   CHECK(store.of(lane) == Address(0x400400));  // 4 bytes times 2^20, after the system's 1024 bytes
-  SUBCASE("not if a block may be another one of its cluster") {
+  SUBCASE("not if the block may be a different one of its cluster") {
     LaunchState clustered = launch({0x87e00000, 0x7fce, 1 << 20});
     clustered.clusters = true;
     CHECK_FALSE(FailingAddress(text_of("shared_out_of_range"), {0x210, 12}, 0x90, clustered).of(lane));
@@ -171,7 +171,7 @@ TEST_CASE("a loop may have started another iteration") {
   CHECK_FALSE(Marked(after).address({{2, 0x40}, {3, 0x7f}}));
 }
 
-TEST_CASE("no thread passes an instruction that needs the failed load") {
+TEST_CASE("no thread gets past an instruction that needs the failed load") {
   // The loop cannot have started again, because FADD waits for R8.
   const std::vector<std::string> lines{"MOV R9, R9",
                                        "!LDG.E R8, desc[UR4][R2.64]",
@@ -245,7 +245,7 @@ TEST_CASE("sums of two words with carries") {
   }
 }
 
-TEST_CASE("a value that another path may have made is unknown") {
+TEST_CASE("a value that a different path may have set is unknown") {
   const Marked one({"ISETP.GE.AND P1, PT, R12, R13, PT", "MOV R2, c[0x0][0x210]", "MOV R3, c[0x0][0x214]",
                     "@P1 BRA 0x40", "!LDG.E R2, desc[UR4][R2.64]", "*FADD R4, R2, R2", "EXIT"});
   CHECK(one.address({}) == Address(0x7f0000001000));
@@ -353,7 +353,7 @@ TEST_CASE("the kind of an access, and its bytes") {
   CHECK_FALSE(FailingAddress("", kBank, 0, {}).known());
 }
 
-TEST_CASE("the parameter that an address is made of") {
+TEST_CASE("the parameter from which an address is computed") {
   const std::vector<std::string> tail{"IMAD.WIDE R2, R6, 0x4, R2", "!STG.E desc[UR4][R2.64], R5", "*EXIT"};
   const auto base = [&](std::vector<std::string> lines) {
     lines.insert(lines.begin(), "S2R R6, SR_TID.X");

@@ -39,7 +39,7 @@ const std::string kAddresses =
 
 }  // namespace
 
-TEST_CASE("a descriptor in the parameters means the memory whose address it begins with") {
+TEST_CASE("a descriptor in the parameters stands for the memory at the address in its first word") {
   CHECK(modes_of(kAddresses + "/*0060*/ UTMACCTL.PF [UR6] ;\n"
                               "/*0070*/ UTMALDG.2D [UR8], [UR6] ;\n"
                               "/*0080*/ UTMASTG.2D [UR12], [UR4] ;\n"
@@ -116,7 +116,7 @@ TEST_CASE("an address that reaches the unit through ordinary registers") {
                  "/*0060*/ EXIT ;\n") == Modes{none, write, none});
 }
 
-TEST_CASE("an unknown distance may mean any descriptor, one into an array means where it begins") {
+TEST_CASE("an unknown distance may mean any descriptor, but one into an array means the array's start") {
   const std::string text =
       "/*0000*/ LDC.64 R2, c[0x0][0x198] ;\n"
       "/*0010*/ IMAD.WIDE.U32 R2, R9, 0x80, R2 ;\n"
@@ -142,7 +142,7 @@ TEST_CASE("a descriptor in memory is read, but what it points to is not seen") {
                  "/*0020*/ EXIT ;\n") == Modes{none, none, read});
 }
 
-TEST_CASE("a descriptor made in shared memory may point to whatever was stored there") {
+TEST_CASE("a descriptor built in shared memory may point to whatever was stored there") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x240] ;\n"
                  "/*0010*/ STS.64 [R9], R2 ;\n"
                  "/*0020*/ UTMASTG.2D [UR8], [UR4] ;\n"

@@ -53,7 +53,7 @@ TEST_CASE("pointers inside a structure, on three architectures") {
 
 TEST_CASE("addresses that are assembled with carries") { CHECK(modes("vec.sm90", {0, 8}) == Modes{write, read}); }
 
-TEST_CASE("addresses that are moved, selected and compared as a whole, on the latest architecture") {
+TEST_CASE("addresses that are moved, selected and compared as 64-bit values, on the latest architecture") {
   constexpr std::uint32_t kBank = 0x380;
   CHECK(modes("aligned.sm120", {0}, kBank) == Modes{write});
   CHECK(modes("exchange.sm120", {0, 8}, kBank) == Modes{atomic, atomic});
@@ -73,7 +73,7 @@ TEST_CASE("both halves of a conditionally selected address") {
 
 TEST_CASE("atomic operations differ from writes") { CHECK(modes("hist.sm90", {0, 8}) == Modes{read, atomic}); }
 
-TEST_CASE("a write through one of two pointers, whichever the program takes, is certain for neither") {
+TEST_CASE("a write through one of two pointers is certain for neither") {
   CHECK(modes("select2.sm90", {0, 8, 16}) == Modes{unknown, unknown, read});
 }
 
@@ -109,13 +109,13 @@ TEST_CASE("an index may mean a separately read word of its array, up to the next
   CHECK(kernel.mode(24) == read);
 }
 
-TEST_CASE("through a separate function") { CHECK(modes("calls.sm90", {0, 8}) == Modes{write, read}); }
+TEST_CASE("accesses in a separate function") { CHECK(modes("calls.sm90", {0, 8}) == Modes{write, read}); }
 
 TEST_CASE("loops, and a call that ends the program") { CHECK(modes("loop.sm90", {0, 8}) == Modes{read, write}); }
 
 TEST_CASE("every case of a jump through a table") { CHECK(modes("sw.sm90", {0, 8, 16}) == Modes{write, write, write}); }
 
-TEST_CASE("a value that went through local memory is not therefore a pointer") {
+TEST_CASE("a value does not become a pointer by going through local memory") {
   CHECK(modes("spill.sm90", {0, 8}) == Modes{read, read});
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("a pointer that was reloaded from local memory is still recognised") {
                  1) == Modes{write});
 }
 
-TEST_CASE("a pointer is read under one condition and another one under the opposite") {
+TEST_CASE("one pointer is read under a condition, and another one under its opposite") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ LDC.64 R4, c[0x0][0x218] ;\n"
                  "/*0020*/ @P0 MOV R6, R2 ;\n"
@@ -168,7 +168,7 @@ TEST_CASE("a condition stays valid where other paths meet, until it may have cha
   }
 }
 
-TEST_CASE("after a branch its condition is known") {
+TEST_CASE("after a branch, its condition is known") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ @!P0 LDC.64 R2, c[0x0][0x218] ;\n"
                  "/*0020*/ @P0 BRA 0x50 ;\n"
@@ -178,7 +178,7 @@ TEST_CASE("after a branch its condition is known") {
                  "/*0060*/ EXIT ;\n") == Modes{read, write});
 }
 
-TEST_CASE("a path on which a condition is false says nothing of registers under it") {
+TEST_CASE("a path on which a condition is false says nothing about registers set under that condition") {
   const std::string chosen =
       "/*0000*/ LDC.64 R10, c[0x0][0x210] ;\n"
       "/*0010*/ @P0 BRA 0x30 ;\n"
@@ -190,7 +190,7 @@ TEST_CASE("a path on which a condition is false says nothing of registers under 
   CHECK(modes_of(chosen + "/*0030*/ ISETP.NE.AND P0, PT, R5, RZ, PT ;\n" + stored) == Modes{unknown, unknown});
 }
 
-TEST_CASE("an external function may do anything with what it receives, unless it is CUDA's own") {
+TEST_CASE("an external function may do anything with its arguments, unless it is CUDA's own") {
   const char* text =
       "/*0000*/ LDC.64 R4, c[0x0][0x210] ;\n"
       "/*0010*/ LDC.64 R2, c[0x4][0x0] ;\n"
@@ -241,7 +241,7 @@ TEST_CASE("an offset is not an address") {
   }
 }
 
-TEST_CASE("code that adds a parameter to an address does not use that place, but one near it") {
+TEST_CASE("code that adds a parameter to an address uses a place near that address") {
   CHECK(modes("part.sm80", {0}, 0x160) == Modes{near_write});
   CHECK(modes("part.sm90", {0}) == Modes{near_write});
   CHECK(modes("part.sm120", {0}, 0x380) == Modes{near_write});
@@ -300,7 +300,7 @@ TEST_CASE("an address that a register has on only one path is not certainly writ
                  "/*0040*/ EXIT ;\n") == Modes{unknown, unknown});
 }
 
-TEST_CASE("a path that is visited first says no more than both") {
+TEST_CASE("a path that is visited first does not decide for both") {
   CHECK(modes_of("/*0000*/ BRA 0x30 ;\n"
                  "/*0010*/ STG.E desc[UR4][R2.64], R9 ;\n"
                  "/*0020*/ EXIT ;\n"
@@ -310,7 +310,7 @@ TEST_CASE("a path that is visited first says no more than both") {
                  "/*0060*/ BRA 0x10 ;\n") == Modes{unknown, unknown});
 }
 
-TEST_CASE("a function leaves what it does not alter, whoever calls it") {
+TEST_CASE("a function preserves what it does not change, whichever code calls it") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ CALL.REL.NOINC 0x80 ;\n"
                  "/*0020*/ LDG.E R8, desc[UR4][R2.64] ;\n"
@@ -324,7 +324,7 @@ TEST_CASE("a function leaves what it does not alter, whoever calls it") {
                  3) == Modes{read, write, write});
 }
 
-TEST_CASE("threads meet at their barrier's end although its register is used again") {
+TEST_CASE("threads meet at the end of their barrier even if its register is used again") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ BSSY B0, 0x40 ;\n"
                  "/*0020*/ LDG.E R8, desc[UR4][R2.64] ;\n"

@@ -23,7 +23,7 @@ std::vector<std::uint64_t> serials(const session::ProcessRecord& record) {
 
 }  // namespace
 
-TEST_CASE("bytes that are not an area are refused with a reason") {
+TEST_CASE("bytes that are not an area are rejected with a reason") {
   AreaBuilder area;
   CHECK(session::read_area(area.bytes().first(8191)).error == "it is too short to be a recording");
   wire::store(area.data(), wire::area::kVersion, 9u);
@@ -45,7 +45,7 @@ TEST_CASE("a ring that wrapped around gives its records sorted by time") {
   CHECK(record.damaged == 0);
 }
 
-TEST_CASE("records of which the ring keeps only the low half of the serial") {
+TEST_CASE("records for which the ring keeps only the low half of the serial") {
   AreaBuilder area;
   constexpr std::uint64_t kTurn = std::uint64_t{1} << 32;
   area.live_thread(0, 11, kTurn + 2);
@@ -56,7 +56,7 @@ TEST_CASE("records of which the ring keeps only the low half of the serial") {
   CHECK(record.damaged == 0);
 }
 
-TEST_CASE("a record being written is left out, and one in the wrong place is damage") {
+TEST_CASE("a record being written is ignored, and one in the wrong place is damage") {
   AreaBuilder area;
   area.live_thread(0, 11, 3);
   area.live_stream(0);
@@ -308,7 +308,7 @@ TEST_CASE("a graph whose original was not described is not a changed one") {
   }
 }
 
-TEST_CASE("pieces of graphs that do not fit are left out and counted") {
+TEST_CASE("pieces of graphs that do not fit are ignored and counted") {
   AreaBuilder area;
   using wire::intern::Tag;
   area.entry(Tag::graph, 0, {0, 2, 1, 0});
@@ -362,7 +362,7 @@ TEST_CASE("a process that ended between recording a sticky error and the freeze 
   CHECK(record.frozen_ticks == 77);
 }
 
-TEST_CASE("an error has the capture that it is about, and its site only if there is one") {
+TEST_CASE("an error has its capture, and a site only if there is one") {
   namespace e = wire::error;
   AreaBuilder area;
   area.entry(wire::intern::Tag::site, 0, {0, 0, 0, 0});
@@ -386,7 +386,7 @@ TEST_CASE("an error has the capture that it is about, and its site only if there
   CHECK(record.errors[1].capture.site == 0);
 }
 
-TEST_CASE("seconds follow the clock's two readings") {
+TEST_CASE("seconds are computed from the clock's two readings") {
   AreaBuilder area;
   wire::store(area.data(), wire::area::kClockTicks, 1000);
   wire::store(area.data(), wire::area::kClockNanoseconds, 5'000'000'000);
@@ -463,7 +463,7 @@ TEST_CASE("a launch of a graph with a pointer to freed memory is read") {
   CHECK(record.damaged == 1);
 }
 
-TEST_CASE("a copy has its addresses, and a call that found no memory has the free memory") {
+TEST_CASE("a copy has its addresses, and a call that failed for lack of memory has the free memory") {
   AreaBuilder area;
   area.live_thread(0, 11, 1);
   area.live_stream(0);
@@ -539,7 +539,7 @@ TEST_CASE("the call that blocks a thread is read with what it waits for") {
   CHECK(blocked.outer == "");
 }
 
-TEST_CASE("a call that names something that does not exist is damage or waits for nobody") {
+TEST_CASE("a call that refers to something that does not exist is damage, or waits for nothing") {
   AreaBuilder area;
   block_thread(area);
   wire::store(area.thread(0), wire::thread::kCallStream, 99u);

@@ -80,7 +80,7 @@ TEST_CASE("areas with flipped bits are read") {
   }
 }
 
-TEST_CASE("one long string named again and again cannot exhaust the memory") {
+TEST_CASE("one long string that is referred to again and again cannot exhaust the memory") {
   AreaBuilder area({.intern_bytes = 1u << 20});
   const auto name = area.string(std::string(60'000, 'x'));
   for (int i = 0; i < 20'000; ++i) area.entry(wire::intern::Tag::function, 0, {name, 0});

@@ -35,7 +35,7 @@ session::Process process_on(const std::string& host) {
 
 }  // namespace
 
-TEST_CASE("a session is the reader's own by its folder's owner and its host") {
+TEST_CASE("a session is the reader's own if its folder's owner and its host match") {
   const ScratchFolder scratch;
   const std::string here = session::host_name();
   CHECK(session::why_foreign(session_in(scratch.path(), here)).empty());
@@ -83,7 +83,7 @@ TEST_CASE("a file that a session names is opened only if it is a plain file on a
   }
 }
 
-TEST_CASE("a link of procfs does not expose the reader's own open files") {
+TEST_CASE("a link into /proc does not expose the reader's own open files") {
   const ScratchFolder scratch;
   const base::FileDescriptor open(::open(scratch.file("input", "secret").c_str(), O_RDONLY | O_CLOEXEC));
   const std::string number = std::to_string(open.get());

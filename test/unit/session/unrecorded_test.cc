@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 using test::ScratchFolder;
 using wire::unrecorded::What;
 
-TEST_CASE("processes that could not be recorded are known by the names of files, among any others") {
+TEST_CASE("processes that could not be recorded are recognised by file names, among any other files") {
   const ScratchFolder scratch;
   CHECK(session::unrecorded_in(scratch.path()).processes == 0);
   scratch.file("4711-3-27.unrecorded");

@@ -38,7 +38,7 @@ pid_t ended_process() {
   return pid;
 }
 
-TEST_CASE("every process with a pipe is asked once it is time") {
+TEST_CASE("every process with a pipe is asked for a dump once it is time") {
   const test::ScratchFolder folder;
   const auto pipe = pipe_of(folder, std::to_string(::getpid()) + ".pipe");
   DumpRequest early(folder.path(), kNever);
@@ -53,7 +53,7 @@ TEST_CASE("every process with a pipe is asked once it is time") {
   CHECK(read_from(pipe).empty());  // requested only once
 }
 
-TEST_CASE("it is over when those that were asked are gone") {
+TEST_CASE("the request ends when the processes that were asked are gone") {
   const test::ScratchFolder folder;
   const auto pipe = pipe_of(folder, std::to_string(ended_process()) + ".pipe");
   DumpRequest request(folder.path(), kAtOnce);

@@ -48,7 +48,7 @@ std::optional<Kind> obstacle(const session::Session& session) {
   return found ? std::optional(found->kind) : std::nullopt;
 }
 
-TEST_CASE("nothing speaks against a rerun of a short run that failed by itself") {
+TEST_CASE("there is no obstacle to rerunning a short run that failed by itself") {
   const Environment none;
   CHECK_FALSE(obstacle(failing_session()));
 }
@@ -62,7 +62,7 @@ TEST_CASE("without isolation nothing is repeated unasked") {
   CHECK(found->kind == Kind::not_isolated);
 }
 
-TEST_CASE("a run that was ended, by us or from outside, is not repeated") {
+TEST_CASE("a run that was ended, by cudadiag or from the outside, is not repeated") {
   const Environment none;
   session::Session session = failing_session();
   session::Pass& record = session.manifest.passes.front();
@@ -111,7 +111,7 @@ TEST_CASE("one rank of a job is not repeated") {
   CHECK(obstacle(session) == Kind::several_nodes);
 }
 
-TEST_CASE("a run below another cudadiag is that one's to repeat") {
+TEST_CASE("a run under another cudadiag is left to that one to repeat") {
   const session::Session session = failing_session();
   {
     const Environment rerun(Variables{{"CUDADIAG_PASS", "confirm"}, {"CUDADIAG_SESSION", "/tmp/s"}});

@@ -35,7 +35,7 @@ session::Process process_with(const std::string& module) {
 
 }  // namespace
 
-TEST_CASE("files written after the process that had them are listed, as it named them") {
+TEST_CASE("files written after the process that loaded them are listed, with the process's names for them") {
   const test::ScratchFolder folder;
   session::Session session;
   session.processes.push_back(process_with(written_at(folder.file("older.so"), 1099)));

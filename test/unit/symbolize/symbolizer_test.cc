@@ -124,7 +124,7 @@ TEST_CASE("a launch by one of JAX's own threads is noted, and other launches are
   }
 }
 
-TEST_CASE("the user's rules about code come with the session") {
+TEST_CASE("the user's rules about code are read from the session") {
   RecordedSite recorded(FIXTURE_DWARF5, "", address_in(FIXTURE_DWARF5));
   recorded.session.manifest.code_rules = {
       {FIXTURE_SOURCE, false}, {"/home/user/project", false}, {"/usr/lib/python3.12/runpy.py", true}};

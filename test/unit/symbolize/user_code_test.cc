@@ -204,7 +204,7 @@ TEST_CASE("a kernel that receives a lambda has another name on the host") {
   CHECK(line.location.line == 31);
 }
 
-TEST_CASE("a user's C++ function may be named like CUDA's") {
+TEST_CASE("a user's C++ function may have the name of a CUDA function") {
   const auto line = true_line(stack_of(inside_shared(), {native(kExe, "cudaCheck(int)", "_Z9cudaChecki", kSource, 5)}));
   CHECK(line.location.function == "cudaCheck(int)");
 }
@@ -217,7 +217,7 @@ TEST_CASE("without line information the internals of a static runtime are still 
   CHECK(line.location.module == kExe);
 }
 
-TEST_CASE("headers of toolkits and frameworks in the user's module are not the user's") {
+TEST_CASE("headers of toolkits and frameworks in the user's module are not the user's code") {
   for (const char* header :
        {"/usr/local/cuda/include/thrust/for_each.h", "/usr/include/c++/12/vector",
         "/v/lib/python3.12/site-packages/torch/include/ATen/ops/add.h", "/c/targets/x86_64-linux/include/x.h"}) {
@@ -244,7 +244,7 @@ TEST_CASE("between Python and native code") {
     CHECK(true_line(stack).location.line == 27);
     CHECK_FALSE(true_line(stack).caller.known());
   }
-  SUBCASE("without Python it is all there is") {
+  SUBCASE("without Python, it is all there is") {
     const auto line = true_line({{}, {native("/home/u/libsmooth.so", "smooth_step", "smooth_step")}});
     CHECK(line.user);
     CHECK(line.location.function == "smooth_step");
@@ -260,7 +260,7 @@ TEST_CASE("between Python and native code") {
     CHECK(line.location.offset == 0x1138);
     CHECK(line.location.nearest().line == 30);
   }
-  SUBCASE("and does not replace that of a call to which the compiler gave no line") {
+  SUBCASE("and does not replace that of a call for which the compiler wrote no line") {
     stack.native = {native(kExe, "step()", "_Z4stepv", "/home/u/step.cc", 0),
                     native(kExe, "main", "main", kSource, 30)};
     const auto line = true_line(stack);
@@ -382,7 +382,7 @@ TEST_CASE("the owner of a file, rule by rule, with counterexamples") {
   }
 }
 
-TEST_CASE("modules that a compiler made at run time are never the user's") {
+TEST_CASE("modules that a compiler generated at run time are never the user's") {
   CHECK_FALSE(UserCode().module("/scratch/triton/HASH/__triton_launcher.cpython-312-x86_64-linux-gnu.so"));
   CHECK(UserCode().module("/scratch/triton/HASH/launcher.so"));
 }

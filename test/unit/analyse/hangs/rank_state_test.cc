@@ -69,7 +69,7 @@ TEST_CASE("a process without communicators has no state") {
   CHECK_FALSE(rank_state(process, kAllCalls));
 }
 
-TEST_CASE("a call belongs to the next kernel on its stream, or to its thread's last one") {
+TEST_CASE("a call belongs to the next kernel on its stream, or to the last kernel of its thread") {
   for (const bool before : {true, false}) {
     Rank rank;
     for (int i = 0; i < 3; ++i) {
@@ -85,7 +85,7 @@ TEST_CASE("a call belongs to the next kernel on its stream, or to its thread's l
   }
 }
 
-TEST_CASE("a call that was never launched is waited for on the host") {
+TEST_CASE("a call that was never launched is still waiting on the host") {
   Rank rank;
   rank.call_before_launch();
   rank.finish(1);

@@ -152,7 +152,7 @@ TEST_CASE("ranks diverge where they call at different lines, and not where they 
   CHECK(ranks->calls[1].collective->site == barrier_too);
 }
 
-TEST_CASE("the same line with another kernel or another number of blocks is reported as such") {
+TEST_CASE("the same line with a different kernel or number of blocks is reported as such") {
   Rank first(0), second(1), third(2);
   first.call(first.line(0x10));
   second.call(second.line(0x10)).grid = {24, 1, 1};
@@ -204,7 +204,7 @@ TEST_CASE("processes without a rank that call collectives are ranks too") {
   CHECK(ranks->calls[1].process->pid == 200);
 }
 
-TEST_CASE("another process of a rank that calls no collectives does not replace it") {
+TEST_CASE("a second process of a rank does not replace the first if it calls no collectives") {
   Rank first(0), second(1), worker(1, 900);
   first.call(first.line(0x10));
   second.call(second.line(0x10));
@@ -371,7 +371,7 @@ TEST_CASE("calls with unknown lines differ only by what they launch") {
   CHECK(parted(job({first.stand(), second.stand()}))->agree());
 }
 
-TEST_CASE("a rank that waits in a collective is not missing, and nobody is if nobody waits in this one") {
+TEST_CASE("a rank that waits in a collective is not missing, and if no rank waits in it, none is missing") {
   // Two of the ranks have one more collective in their own group, which the rings no longer contain.
   std::vector<Rank> ranks;
   for (int rank = 0; rank < 4; ++rank) {
@@ -451,7 +451,7 @@ TEST_CASE("a rank's own hanging kernel comes before the collective that waits fo
   CHECK(!analysis.ranks);
 }
 
-TEST_CASE("a job that was ended after a long wait for a rank has hung, one that ended at work has not") {
+TEST_CASE("a job that was ended after a long wait for a rank has hung, but a job that was ended at work has not") {
   for (const std::uint64_t seconds : {5, 60}) {
     session::Session session;
     Rank first(0), second(1);
@@ -518,7 +518,7 @@ TEST_CASE("a job that was asked to end, or ended with a failed process, has not 
         }).first == 0);
 }
 
-TEST_CASE("if the library gave up and nothing is unfinished, the ranks of a job that ended badly are compared") {
+TEST_CASE("if the library gave up and nothing is unfinished, the ranks of a failed job are compared") {
   for (const int status : {0, 1}) {
     session::Session session;
     Rank first(0), second(1);
