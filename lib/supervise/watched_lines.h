@@ -12,7 +12,7 @@ namespace cudadiag::supervise {
 // Returns the text of wire/rerun/values.h; empty if there are no lines.
 std::string watched_lines(const std::vector<std::string>& lines);
 
-// A sentence for each line that existing files cannot reach. The program may still create such files.
+// A sentence for each line that does not exist in any file now. The program may still create such a file.
 std::vector<std::string> doubtful_lines(const std::vector<std::string>& lines, const std::vector<std::string>& command);
 
 // A sentence for each line that no process of the run reached, or that had no values.

@@ -13,7 +13,7 @@ struct WindowStep {
   bool without_values = false;  // because reading values may be why the previous rerun did not fail
 };
 
-// Each next() stands for one rerun. Pass its result to note() before the next call.
+// Each call of next() returns the step for one rerun. Pass the rerun's result to note() before the next call.
 class WindowSequence {
  public:
   // `plan` must outlive this object.

@@ -69,7 +69,7 @@ std::vector<std::string> sanitizer_command(const std::string& sanitizer, Sanitiz
                                            const std::filesystem::path& log, const std::vector<std::string>& kernels,
                                            const std::vector<std::string>& command) {
   std::error_code ignored;
-  std::string file;  // a percent sign begins a placeholder in it
+  std::string file;  // the tool takes a single percent sign for a placeholder
   for (const char c : std::filesystem::absolute(log, ignored).string())
     file += c == '%' ? std::string("%%") : std::string(1, c);
   std::vector<std::string> words = {sanitizer,

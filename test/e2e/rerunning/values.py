@@ -234,12 +234,12 @@ def watched_line_that_cannot_be_reached_is_said(machine):
         first, *rest = result.stderr.splitlines() if at_once else ["", *result.stderr.splitlines()]
         expect(first, f"cudadiag: --watch {wrong}: {at_once}" if at_once else "", "what is said at once")
         expect(len(rest), 1, "lines of " + result.stderr)
-        expect_in(f"cudadiag: --watch {wrong}: no process was seen to reach the line; ", rest[0], "what is said at last")
+        expect_in(f"cudadiag: --watch {wrong}: no process seems to have reached the line; ", rest[0], "what is said at last")
         expect_in(at_last, rest[0], "why")
     never = machine.run("true", options=["--watch", reached])
     expect_in("CUDA was not initialised, and lines are watched only after that", never.stderr, "a program without CUDA")
     native = machine.run(machine.build / "targets/healthy", options=["--watch", reached])
-    expect_in("no Python code was seen to run after CUDA was initialised", native.stderr, "a program without Python")
+    expect_in("no Python code seems to have run after CUDA was initialised", native.stderr, "a program without Python")
 
 
 def _started(machine, case):
@@ -277,8 +277,8 @@ def what_a_pool_of_threads_was_given_leads_to_the_line_that_gave_it(machine):
     said, finding, location, related = _started(machine, "pool")
     expect(location, line, "true line")
     expect(related, [("started", *line)], "related")
-    expect_in(", apply, on a thread that runs none of your code; the line shown submitted this work to the thread's pool",
-              finding["evidence"]["because"], "evidence")
+    expect_in(", apply, on a thread that runs none of your code; the line shown submitted this work to the thread's "
+              "pool", finding["evidence"]["because"], "evidence")
     expect_in("as work that this line submitted to a thread pool", " ".join(said.split()), "report")
 
 

@@ -101,12 +101,12 @@ TEST_CASE("a launch that does not fail alone proves no race if part of its memor
 
 TEST_CASE("for a launch that was not replayed, the reason is given") {
   session::ReplayTally counted;
-  counted.why = "the program's GPU is not known";
-  CHECK(session::sentence(counted) == "not repeated alone yet: the program's GPU is not known");
+  counted.why = "the program's GPU is unknown";
+  CHECK(session::sentence(counted) == "not repeated alone yet: the program's GPU is unknown");
   add(counted, Run{Outcome::impossible, 0, "cuInit returned 100"});
   const auto read = session::parse_replay_tally(session::write_replay_tally(counted));
   REQUIRE(read);
-  CHECK(session::sentence(*read) == "the launch could not be repeated alone: the program's GPU is not known");
+  CHECK(session::sentence(*read) == "the launch could not be repeated alone: the program's GPU is unknown");
 }
 
 TEST_CASE("a tally is read back, but invalid text is not") {

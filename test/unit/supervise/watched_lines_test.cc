@@ -43,7 +43,7 @@ TEST_CASE("a line that was not reached, or had no value, is named") {
   delivery.visits = {0};
   const auto unreached = silent_lines({"train.py:41"}, session_with(delivery));
   REQUIRE(unreached.size() == 1);
-  CHECK(contains(unreached.front(), "no process was seen to reach the line"));
+  CHECK(contains(unreached.front(), "no process seems to have reached the line"));
   delivery.visits = {3};
   const auto without = silent_lines({"train.py:41"}, session_with(delivery));
   REQUIRE(without.size() == 1);
