@@ -22,7 +22,7 @@ struct PythonLayout {
   std::ptrdiff_t code_version;               // unique among all code objects (since 3.12); -1 if none
 };
 
-// A frame with this owner or a higher one is a shim without code, of the C stack (3.12, 3.13) or the interpreter (3.14).
+// A frame whose owner is this or higher is a shim without code, of the C stack (3.12, 3.13) or the interpreter (3.14).
 inline constexpr unsigned char kFirstShimOwner = 3;
 inline constexpr unsigned char kLastOwner = 4;
 
