@@ -11,7 +11,7 @@
 
 namespace cudadiag::analyse {
 
-// The recording that an event referred to at a given time. It answers only from records that no lost record can have
+// Finds the recording that an event referred to at a given time. Uses only records that no lost record can have
 // superseded.
 class EventLog {
  public:
@@ -22,7 +22,7 @@ class EventLog {
   const session::Operation* recorded(const session::Operation& wait) const;
   struct Possible {
     std::vector<const session::Operation*> recordings;
-    bool complete = false;  // no recording can be missing; if the list is empty, the event was not recorded before
+    bool complete = false;  // no recording can be missing; if the list is empty, the event had not been recorded yet
     bool before = false;    // it had been recorded by then, in one of these
   };
   // The records that such a wait may refer to; another thread's call may have overlapped with one of them.

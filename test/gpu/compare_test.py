@@ -301,7 +301,7 @@ class FirstAnswers(unittest.TestCase):
         known = "Known   4,000 operations on 2 streams\n        may have been running, the likeliest first\n"
         again = headline.replace("inferred", "proven")
         self.assertEqual(first_answer("noise\n" + headline + known + again), ("inferred", 4000))
-        self.assertEqual(first_answer(headline + "Known   on stream 0x1 operation 2 had finished\n"), ("inferred", 1))
+        self.assertEqual(first_answer(headline + "Known   operation 2 on stream 0x1 had finished\n"), ("inferred", 1))
         self.assertIsNone(first_answer("cudadiag: no CUDA failure was recorded\n"))
 
     def test_what_they_reach(self):

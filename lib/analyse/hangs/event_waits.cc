@@ -46,7 +46,7 @@ std::vector<StreamStart> stream_starts(const std::vector<StreamHistory>& histori
     const std::size_t other = recorded->stream;
 
     StreamStart& start = starts[wait->stream];
-    // The marker with the same number was queued after it, perhaps much later.
+    // The marker with the recording's ordinal was queued after the recording, perhaps much later.
     const bool behind_unwritten_marker = windows[other].bounded && windows[other].bound < recorded->ordinal;
     if (behind_unwritten_marker || recorded->ordinal > starts[other].blocked_after) {
       start.blocked_after = std::min(start.blocked_after, wait->ordinal);

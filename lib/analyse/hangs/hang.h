@@ -20,7 +20,7 @@ std::optional<Failure> hang_of(const session::Process& process, const std::vecto
 bool in_collective(const Failure& hang);
 
 // Finds the hang of a process that ended after a thread had waited long for a collective: libraries then give up and
-// end it. Returns nullopt if no thread had waited so long.
+// end the process. Returns nullopt if no thread had waited so long.
 std::optional<Failure> hang_until_end(const session::Process& process);
 
 }  // namespace cudadiag::analyse

@@ -12,8 +12,8 @@
 
 namespace cudadiag::analyse {
 
-// Seconds. The libraries that call collectives wait for minutes before they give up. Programs that end while working,
-// for whatever reason, leave younger collectives.
+// Seconds. The libraries that call collectives wait for minutes before they give up. A program that ends while working,
+// for whatever reason, leaves collectives that are younger than this.
 inline constexpr double kLongForACollective = 10;
 
 // Recognises the kernel by its name, mangled or not.
@@ -33,7 +33,7 @@ struct Ranks {
   enum class Difference { none, line, kernel, blocks };
 
   std::uint64_t number = 0;  // of the collective, from 1
-  std::uint64_t first = 1;   // the first one compared; all from there up to `number` were called in the same way
+  std::uint64_t first = 1;   // the first one compared; from there up to `number`, all were called in the same way
   Difference difference = Difference::none;
   std::vector<RankCall> calls;  // sorted by rank; those without one follow, by pid
 
@@ -65,8 +65,8 @@ struct Ranks {
 // - the ranks agree, but not all of them are blocked there.
 std::optional<Ranks> parted_ranks(const std::vector<const session::Process*>& processes);
 
-// Returns parted_ranks() if they matter. They always do for a job that hangs in a collective. For another job, the
-// ranks must diverge, and some process must have waited for long.
+// Returns parted_ranks() if the result matters. It always does for a job that hangs in a collective. For any other job,
+// the ranks must diverge, and some process must have waited for long.
 std::optional<Ranks> ranks_to_tell(const std::vector<const session::Process*>& processes, bool hangs);
 
 }  // namespace cudadiag::analyse

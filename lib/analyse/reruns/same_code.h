@@ -19,14 +19,13 @@ std::uint32_t ordinal_again(const Failure& again, wire::site_key::Key whole);
 struct SameCode {
   std::vector<Candidate> candidates;
   bool very_call = false;  // the candidate is exactly that call
-  // They share only the program's own lines with `again`, because libraries took another path from there in the rerun.
-  // The number of calls on that path says nothing about the first run's calls.
+  // The candidates share only the program's own lines with `again`, because libraries took a different path from there
+  // in the rerun. The number of calls on that path says nothing about the first run's calls.
   bool other_way = false;
 };
 
-// Returns the candidates that were issued by the same code as `again`: the same call if it is among them. If several
-// threads run the code, returns each one's call with that number; otherwise all. Counts differ between runs of programs
-// with threads or random data.
+// Returns the candidates that were issued by the same code as `again`. If calls with the number of that call are among
+// them, returns only these, one for each thread. Counts differ between runs of programs with threads or random data.
 SameCode same_code(const Failure& failure, const Failure& again);
 
 // Returns whether both have a candidate of the same code.

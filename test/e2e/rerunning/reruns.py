@@ -82,7 +82,7 @@ def race_is_concluded_only_where_a_rerun_that_does_not_wait_fails_again(machine)
     for dump, cause, because, outcome in (
             (DATA / "gpucore/far.nvcudmp.gz", "missing-wait", "and one that did not wait did: likely a race",
              "core dump read"),
-            ("none", None, "waiting there or not: the failure is intermittent", "did not fail")):
+            ("none", None, "with or without waiting there: the failure is intermittent", "did not fail")):
         machine.runs.unlink(missing_ok=True)
         machine.run(*program("leaves_dump.py", kernel, dump))
         text = expect_success(machine.cudadiag("bisect")).stdout
@@ -304,7 +304,7 @@ def interrupt_ends_the_rerun_and_keeps_the_answer(machine):
     target.send_signal(signal.SIGINT)
     rest = target.communicate(timeout=60)[1]
     expect(target.returncode, 3, "status")
-    expect("can have been running" in rest, False, "whether Known is told again in " + rest)
+    expect("could have been running" in rest, False, "whether Known is told again in " + rest)
     for more in ([], ["-v"]):
         expect_in("Next    cudadiag bisect ", expect_success(machine.cudadiag("report", *more)).stdout, "next commands")
     expect_in("interrupted; the first answer remains  [bracketed]; to prove it: cudadiag bisect"
@@ -569,7 +569,7 @@ def bisect_that_cannot_be_done_is_not_advised_again(machine):
 
 def code_in_a_file_of_another_name_in_each_run_is_the_same(machine):
     machine.plan(AGAIN)
-    # It writes to a folder that an isolated rerun may not write to.
+    # The program writes to a folder that an isolated rerun may not write to.
     rerun(machine, *program("generated.py"), options=["--rerun=always"])
     report = machine.report()
     expect_proven(report, "generated.py")

@@ -1,4 +1,4 @@
-"""What passes between the launcher and its processes: signals, ends, and places for their records."""
+"""What passes between the launcher and its processes: signals, ends, and memory for their records."""
 
 import fcntl
 import json
@@ -72,7 +72,7 @@ def rank_that_is_ended_for_another_ones_end_is_no_riddle(machine):
     pids = {process["argv"][-1]: process["pid"] for process in report["processes"]}
     expect((report["verdict"], report["findings"]), ("no_cuda_failure", []), "verdict")
     expect([note["text"] for note in report["notes"] if note["code"] == "cut-off"],
-           [f"process {pids['waits']} ended (it is not known how) with 1 operation pending, after process "
+           [f"process {pids['waits']} ended in an unknown way with 1 operation pending, after process "
             f"{pids['raises']} had ended with status 1 while this one was working"], "notes")
 
 
@@ -153,9 +153,9 @@ def interrupt_key_arrives_once(machine):
 
 
 def processes_beyond_all_places_are_counted(machine):
-    """The limit leaves one place in the launcher's memory, and no file for the other processes."""
+    """The limit leaves room for one process in the launcher's memory, and no file for the other processes."""
     machine.plan(targets.plan("third_of_ten"))
-    size = 65536 + (64 << 20)  # a header of the largest page size, and one place
+    size = 65536 + (64 << 20)  # a header of the largest page size, and room for one process
     script = 'for i in 1 2 3 4 5 6 7 8 9 10 11; do "$0" 2>/dev/null; done'
     kept = ["-o", machine.folder / "kept"]
     machine.run("sh", "-c", script, machine.build / "targets/third_of_ten", options=kept,
@@ -231,7 +231,7 @@ def _finished(machine):
 
 
 def _waits_for_a_reader(pid):
-    """Whether it polls, as it does for a limited time if nobody reads."""
+    """Whether the process polls, as it does for a limited time if no process reads."""
     try:
         call = pathlib.Path(f"/proc/{pid}/syscall").read_text().split()
         return len(call) > 3 and int(call[3], 16) == 5000

@@ -44,7 +44,7 @@ def under_the_allocator_of_the_address_sanitizer(machine):
     library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
     if not pathlib.Path(library).is_absolute():
         skip("libasan.so is not here")
-    _under_another_allocator(machine, library, launcher=False)  # it may have a sanitizer itself
+    _under_another_allocator(machine, library, launcher=False)  # a launcher may be built with a sanitizer itself
 
 
 def _library(name):
@@ -52,7 +52,8 @@ def _library(name):
 
 
 def _under_another_allocator(machine, library, launcher=True):
-    """Preloads it in the program and, if exported, in the launcher. The program's results and errors do not change."""
+    """Preloads the library in the program and, if it is exported, in the launcher. The program's results and errors do
+    not change."""
     def answer(finding):
         return ({name: finding[name] for name in ("kind", "cause", "location", "reported_at")},
                 finding["evidence"]["grade"], [each["location"] for each in finding["candidates"]])
@@ -62,7 +63,7 @@ def _under_another_allocator(machine, library, launcher=True):
     machine.run(program)
     usual = answer(machine.report()["findings"][0])
     plain = machine.plain(*loaded, program)
-    expect(plain.stderr, "", "what it says without us")  # for example, a complaint of the loader
+    expect(plain.stderr, "", "what it prints without cudadiag")  # for example, a complaint of the loader
     recorded = machine.run(*loaded, program)
     expect(answer(expect_answer(machine, recorded, plain)), usual, "answer")
     sessions = machine.sessions()
@@ -88,7 +89,7 @@ def with_a_debugger_attached(machine):
 
 
 def forbidden_system_calls(machine):
-    """Calls that a container's filter may refuse, for the launcher and for the program."""
+    """Calls that a container's filter may deny, to the launcher and to the program."""
     program = faulty(machine)
     plain = machine.plain(program)
     recorded = machine.run(program, preexec_fn=refuse_system_calls)
@@ -120,14 +121,14 @@ def without_proc_nobody_is_said_to_be_missing(machine):
            "its path\n"), "result")
 
 
-# The calls that Docker's default profile and stricter ones refuse.
+# The calls that Docker's default profile and stricter ones deny.
 OFTEN_REFUSED = {"ptrace": 101, "memfd_create": 319, "process_vm_readv": 310, "process_vm_writev": 311, "bpf": 321,
                  "perf_event_open": 298, "userfaultfd": 323, "kcmp": 312, "pidfd_open": 434, "pidfd_getfd": 438,
                  "io_uring_setup": 425, "close_range": 436, "personality": 135, "membarrier": 324}
 
 
 def refuse_system_calls(refused=OFTEN_REFUSED):
-    """A classic BPF filter on the number of the call, with EPERM for these calls."""
+    """A classic BPF filter on the number of the call, which returns EPERM for these calls."""
     load_number, jump_if_equal, answer = 0x20, 0x15, 0x06
     allow, deny = 0x7FFF0000, 0x00050001
     filters = [(load_number, 0, 0, 0)]
@@ -154,7 +155,8 @@ def recorded_twice(machine):
 
 
 def nothing_to_write_to(machine):
-    """Some of descriptors 0, 1 and 2 are closed. No file of ours takes their places, and the program finds them so."""
+    """Some of descriptors 0, 1 and 2 are closed. No file of cudadiag takes their places, and the program finds them
+    closed."""
     program = faulty(machine)
     # The shell inspects itself and its parent.
     places = ('(for p in $$ $PPID; do for n in 0 1 2; do readlink /proc/$p/fd/$n || echo closed; done; done) > "$1"; '
@@ -260,7 +262,7 @@ def answer_is_whole_with_little_stack(machine):
 
 
 def rival_that_comes_later_is_refused_as_by_anyone(machine):
-    """A process has room for one user of CUPTI. A profiler that starts after cudadiag gets its usual answer."""
+    """A process has room for one user of CUPTI. A profiler that starts after cudadiag gets the usual answer."""
     result = expect_success(machine.run(machine.build / "targets/profiles_itself"))
     expect(result.stdout, "subscribing: 39\ndone\n", "stdout")
 
@@ -308,7 +310,7 @@ def contexts_of_any_number_are_described_once(machine):
 
 
 def intern_entries(area, tags):
-    """The entries of the heap (drawn in lib/wire/intern.h) that have one of these tags."""
+    """The entries of the interning heap (drawn in lib/wire/intern.h) that have one of these tags."""
     at = struct.unpack_from("<Q", area, 1024 + 16 * 13)[0]
     end, entries = at + struct.unpack_from("<Q", area, 120)[0], []
     while at < end:
@@ -388,7 +390,7 @@ def damaged_recording_is_said_to_be_one(machine):
     proven = machine.report()["findings"][0]
     expect(proven["evidence"]["grade"], "proven", "grade")
     (area,) = (machine.state / "cudadiag/latest/record").glob("*.area")
-    # The strings are lost first, with the names and stacks of places, and the operations next.
+    # The strings are lost first, with the names and stacks of call sites, and then the operations.
     for size in (area.stat().st_size // 6, 1_000_000):
         os.truncate(area, size)
         shown = expect_success(machine.cudadiag("report")).stdout
@@ -422,8 +424,8 @@ def nothing_is_claimed_where_nothing_was_recorded(machine):
         for report in (machine.report("-o", "kept"), json.loads(out.read_text())):
             expect((report["verdict"], report["processes"]), ("inconclusive", []), "verdict")
             expect([note["code"] for note in report["notes"]], ["nothing-recorded"], "notes")
-        expect_in("cannot tell whether CUDA failed in this session: no process of the program loaded the recorder: it may "
-                  "not use CUDA, or it cleared CUDA_INJECTION64_PATH, ",
+        expect_in("cannot tell whether CUDA failed in this session: no process of the program loaded the recorder: either "
+                  "the program did not use CUDA, or it cleared CUDA_INJECTION64_PATH (",
                   expect_success(machine.cudadiag("report", "-o", "kept")).stdout, "report")
     machine.environment["CUDADIAG_RECORDER"] = "/nowhere"
     machine.run(*program("ten_launches.py"), options=["-o", "unrecorded", "--json", out])

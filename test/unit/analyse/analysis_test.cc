@@ -187,7 +187,7 @@ TEST_CASE("a crash at work leaves the verdict open, and so does an unknown end i
   session.processes[0].end.reset();
   session.manifest.passes.emplace_back().end = {124, std::nullopt};
   CHECK(note(cudadiag::analyse::analyse(session), "killed-at-work")
-            ->text.starts_with("process 4711 ended (it is not known how) with 2 operations pending"));
+            ->text.starts_with("process 4711 ended in an unknown way with 2 operations pending"));
   session.manifest.passes[0].end = {0, std::nullopt};
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
 }
@@ -215,7 +215,7 @@ TEST_CASE("a process that was ended at work because another one had failed does 
         "process 4711 was ended by signal 15 with 2 operations pending, after process 4712 had ended with status 1 "
         "while this one was working");
   session.processes[0].end.reset();
-  CHECK(text().starts_with("process 4711 ended (it is not known how) with 2 operations"));
+  CHECK(text().starts_with("process 4711 ended in an unknown way with 2 operations"));
   session.processes[0].end = {std::nullopt, SIGSEGV};  // its own segmentation fault
   CHECK(text().empty());
   session.processes[0].end.reset();

@@ -71,7 +71,7 @@ TEST_CASE("the call that broke the capture leads, and the one that ended the cap
   CHECK(failure.code == 900);
   CHECK(failure.grade == Grade::proven);
   CHECK(failure.because ==
-        "cudaMalloc itself returned it and broke the capture, so that cudaStreamEndCapture returned "
+        "cudaMalloc itself returned it and broke the capture, so cudaStreamEndCapture returned "
         "901, and the program ended with status 1 afterwards");
 }
 
@@ -215,7 +215,7 @@ TEST_CASE("a broken capture whose error was never read is one finding, at the ca
   const Failure failure = calls.only(0, 0, 1);
   CHECK(failure.grade == Grade::suspected);
   CHECK(failure.because ==
-        "cudaMalloc itself returned it and broke the capture, so that cudaStreamEndCapture returned "
+        "cudaMalloc itself returned it and broke the capture, so cudaStreamEndCapture returned "
         "901, and nothing checked for the error");
 }
 

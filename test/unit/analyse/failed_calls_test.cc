@@ -125,7 +125,7 @@ TEST_CASE("of several failed calls before the program failed, the first leads, a
   CHECK(findings.failures[0].code == 1);
   for (const Failure& failure : findings.failures) CHECK(failure.grade == Grade::inferred);
   CHECK(findings.failures[1].because.text().ends_with(
-      "; an earlier call of its thread had failed, too, and it is not known which of them ended the program"));
+      "; an earlier call of its thread had also failed, and it is not known which of them ended the program"));
 }
 
 TEST_CASE("a call that failed several times before the program failed is one finding") {
@@ -316,7 +316,8 @@ TEST_CASE("a process that did not reach exit() may have become another program")
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   calls.process.record.state = wire::area::State::recording;
   CHECK(calls.after(3).failures.at(0).grade == Grade::suspected);
-  CHECK(calls.after(3).failures[0].because.text().ends_with("; it ended without exit(), or as another program (exec)"));
+  CHECK(calls.after(3).failures[0].because.text().ends_with(
+      "; it ended without exit(), or became another program (exec)"));
   CHECK(failed_calls(calls.process, ending({std::nullopt, 6})).failures.at(0).grade == Grade::proven);
   calls.process.record.exit_status = 3;
   CHECK(calls.after(3).failures.at(0).grade == Grade::proven);

@@ -32,7 +32,7 @@ TEST_CASE("dense markers leave the operation after the last finished one") {
   REQUIRE(failure);
   CHECK(candidates(*failure) == Names{"0:3"});
   CHECK(failure->grade == Grade::bracketed);
-  CHECK(failure->because == "on stream 0x100 operation 2 had finished; only operation 3 can have been running");
+  CHECK(failure->because == "operation 2 on stream 0x100 had finished; only operation 3 could have been running");
   CHECK(failure->candidates[0].process_ordinal == 3);
   CHECK(failure->code == 700);
   CHECK(failure->reported == &picture.process.record.errors[0]);
@@ -204,8 +204,8 @@ TEST_CASE("lost records are reported, and leave the rest inferred") {
   auto failure = first_failure(picture.process);
   CHECK(failure->grade == Grade::inferred);
   CHECK(failure->because ==
-        "no operation of stream 0x100 is known to have finished; of the recorded ones only operation 1 can have been "
-        "running, but the records of other operations that may have been running are lost");
+        "no operation of stream 0x100 is known to have finished; among the recorded operations, only operation 1 "
+        "could have been running, but the records of other operations that may have been running are lost");
 
   picture.process.record.operations.clear();
   failure = first_failure(picture.process);
@@ -278,7 +278,8 @@ TEST_CASE("an error that only the exit probe found is marked as such") {
   picture.process.record.errors[0].flags |= wire::error::kAtExit;
   CHECK(first_failure(picture.process)
             ->because.text()
-            .ends_with("; no watched call returned the error; it was found before the process or its context ended"));
+            .ends_with(
+                "; no watched call returned the error; it was found just before the process or its context ended"));
 }
 
 TEST_CASE("a lost reporting call leaves all contexts in question") {

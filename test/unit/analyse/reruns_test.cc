@@ -244,7 +244,7 @@ TEST_CASE("reruns that do not fail leave grade and candidates, and are reported"
       "; 2 reruns that waited there did not fail: a race, or an intermittent failure"));
   runs.add(passed(0));
   CHECK(runs.look().failures[0].because.text().ends_with(
-      "; 3 reruns did not fail, waiting there or not: the failure is intermittent"));
+      "; 3 reruns did not fail, with or without waiting there: the failure is intermittent"));
   CHECK(runs.look().vanished == Vanished::comes_and_goes);
   Runs not_waited(run_of_bad(2, 3));
   not_waited.add(passed(0));

@@ -55,7 +55,7 @@ TEST_CASE("an event that may have been reached only moves the waiting operation 
   picture.issue(t, op::Kind::kernel, op::kMarked);
   CHECK(candidate_streams(picture) == StreamIds{t, t, s});
   CHECK(first_failure(picture.process)->candidates[2].because ==
-        "waits for an event of another stream, and can have run only if that event had completed");
+        "waits for an event of another stream, and could have run only if that event had completed");
 }
 
 TEST_CASE("a marker after the recording of an event, queued later, does not prove that the event was not reached") {
@@ -138,7 +138,7 @@ TEST_CASE("an event that the host saw complete shows how far its stream had got"
     REQUIRE(failure->candidates.size() == (result == 0 ? 1 : 2));
     if (result == 0) {
       CHECK(failure->candidates[0].operation->ordinal == 3);
-      CHECK(failure->because == "on stream 0x100 operation 2 had finished; only operation 3 can have been running");
+      CHECK(failure->because == "operation 2 on stream 0x100 had finished; only operation 3 could have been running");
     }
   }
 }
