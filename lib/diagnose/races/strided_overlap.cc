@@ -64,7 +64,8 @@ std::uint64_t count_in(const StridedBytes& bytes, std::uint64_t first, std::uint
   return count_in(bytes, bytes.begin, bytes.dimensions.size(), first, last);
 }
 
-// first_in() returns the first of the bytes in [first, last), end_in() the end of the last one. There must be one.
+// first_in() returns the first of the bytes in [first, last), end_in() the end of the last one. At least one byte must
+// be in the range.
 std::uint64_t first_in(const StridedBytes& bytes, std::uint64_t first, std::uint64_t last) {
   std::uint64_t none_before = first, one_before = last;
   while (one_before - none_before > 1) {

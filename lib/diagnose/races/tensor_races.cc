@@ -82,8 +82,8 @@ void describe(Finding& finding, const DeliveredRace& from) {
                                              ": stream.wait_stream(other), or an event");
   finding.grade = analyse::Grade::inferred;
   finding.because =
-      "no event or wait of PyTorch orders the two, and their tensors share these bytes; waits by other libraries were "
-      "not seen";
+      "no PyTorch event or wait orders the two, and their tensors share these bytes; cudadiag did not see waits by "
+      "other libraries";
 }
 
 Finding finding_of(const DeliveredRace& from, const Process& process, const symbolize::Symbolizer& symbolizer) {

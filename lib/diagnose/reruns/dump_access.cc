@@ -13,7 +13,7 @@ namespace {
 using sass::AccessKind;
 using sass::Space;
 
-constexpr std::uint64_t kFar = 1u << 20;      // from the first thread's address: farther ones get a line too
+constexpr std::uint64_t kFar = 1u << 20;      // an address farther than this from the first one gets its own line
 constexpr std::uint64_t kWindow = 16u << 20;  // size of the generic windows of shared and of local memory
 
 bool is_of_address(std::uint32_t exception) {
@@ -160,8 +160,8 @@ std::vector<std::string> describe(const DumpAccess& access) {
   std::string text = access_words(access);
   const BaseParameter* parameter = only_parameter(access);
   if (access.lanes.empty()) {
-    text += parameter != nullptr ? fmt::format(" through {}; its address is not known", parameter_words(*parameter))
-                                 : std::string("; its address is not known");
+    text += parameter != nullptr ? fmt::format(" through {}; its address is unknown", parameter_words(*parameter))
+                                 : std::string("; its address is unknown");
     return {text};
   }
   const LaneAddress& first = access.lanes.front();

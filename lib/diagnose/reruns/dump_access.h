@@ -1,4 +1,4 @@
-// The access that failed, as far as a GPU core dump and the kernel's code show it. It needs no recording.
+// The access that failed, as far as a GPU core dump and the kernel's code show it. No recording is needed.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ struct LaneAddress {
   std::uint64_t address = 0;  // for shared and local memory, relative to its beginning
 };
 
-// A word of the parameters that the address is a sum of.
+// One of the parameter words that add up to the address.
 struct BaseParameter {
   std::uint32_t word = 0;                // offset in bytes from the beginning of the first parameter
   std::optional<std::uint32_t> number;   // number of the parameter, from 1

@@ -168,8 +168,8 @@ def a_rerun_that_shows_no_race_changes_nothing(machine):
     expect([each["outcome"] for each in report["passes"]], ["1 race", "0 races"], "passes")
     expect([access["tensor"] for access in finding["accesses"]], [None, None], "tensors")
     expect(finding["evidence"]["grade"], "inferred", "grade")
-    expect_in("a rerun did not show it again", finding["evidence"]["because"], "because")
-    expect_in("a rerun did not show it again", result.stderr, "text")
+    expect_in("a rerun did not show the race again", finding["evidence"]["because"], "because")
+    expect_in("a rerun did not show the race again", result.stderr, "text")
 
 
 def pairs_that_a_rerun_cannot_judge_leave_no_session(machine):
@@ -225,7 +225,7 @@ def kernels_stay_unread_where_a_small_stack_ends_the_disassembler(machine):
 
 
 def parts_of_a_buffer_race_where_they_overlap(machine):
-    """Each kernel uses 32 elements of 4 bytes, beginning at the named element."""
+    """Each kernel uses 32 elements of 4 bytes, starting at the given element."""
     _with_disassembler(machine)
     for which in ("part__8_4:0 copy_from", "part__8_4:31 part__8_4:0", "part__8_8:0 copy_from", "copy_from part__8_8:31"):
         _, finding = _expect_race(machine, "race_kernels", f"{CUBIN} {which}")
@@ -297,7 +297,7 @@ def device_code_that_is_loaded_again_is_kept_once(machine):
     _with_disassembler(machine)
     code = CUBIN.read_bytes()
     table = len(code) - int.from_bytes(code[40:48], "little")
-    large = _large_device_code(machine, (1 << 30) // 9 - table)  # nine times this size is the limit of what is kept
+    large = _large_device_code(machine, (1 << 30) // 9 - table)  # cudadiag keeps at most nine times this size
     large.write_bytes(large.read_bytes().replace(b"write__8", b"........").replace(b"copy__8_8", b"........."))
     _expect_race(machine, "race_kernels", f"{CUBIN} write__8 copy_from" + f" {large}" * 9)
 

@@ -1,6 +1,6 @@
 """What NVIDIA's debugger and compute-sanitizer report. Each function's name is its claim.
 
-These are other programs. Here, scripts stand in for them, which print what the real ones print, crash or hang. The
+These are external programs. Here, scripts take their place, which print what the real ones print, crash or hang. The
 simulated driver writes no core dumps, so the programs put real dumps of an H200 where the driver would write them."""
 
 import gzip
@@ -97,7 +97,7 @@ def debugger_gets_a_path_that_needs_no_quotes(machine):
 
 def compressed_dump_is_not_given_to_the_debugger_but_a_command_that_works(machine):
     _install(machine, "cuda-gdb", _saying(AGREES))
-    # Our build replaces the one that a user would run from a shell.
+    # The test's own path replaces the one that a user would run from a shell.
     machine.environment["PATH"] = f"{machine.build}/bin:{machine.environment['PATH']}"
     for name in ("it's a dump.gz", "dump"):
         packed = machine.folder / name
@@ -239,7 +239,7 @@ def sanitizer_tells_what_no_dump_knows(machine):
 def dump_that_the_driver_did_not_finish_is_told_with_what_may_tell_more(machine):
     report, result = _run(machine, dump="unfinished")
     expect(_outcome(report, "device"), ["core dump unfinished"], "pass")
-    expect_in("Device  line, block, thread: not known (the driver began a core dump and did not finish it)\n",
+    expect_in("Device  line, block, thread: not known (the driver began a core dump but did not finish it)\n",
               result.stderr, "stderr")
     expect_in(" --sanitize  # needs compute-sanitizer\n", result.stderr, "stderr")
     result = machine.run(*program("leaves_dump.py", LOAD, "none"), options=["--rerun=always"], timeout=90)

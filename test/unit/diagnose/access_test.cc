@@ -132,7 +132,7 @@ TEST_CASE("stores whose warps had exited: only the parameter is known") {
     CHECK(only_parameter(*access)->number == 1);
     CHECK_FALSE(only_parameter(*access)->value);
     CHECK(describe(*access) ==
-          std::vector<std::string>{"store of 4 bytes through parameter 1; its address is not known"});
+          std::vector<std::string>{"store of 4 bytes through parameter 1; its address is unknown"});
     Recorded recorded(4096);
     CHECK(joined(*access, &recorded.argument, true).relation == Relation::unknown);
     recorded.argument.where.state = analyse::Whereabouts::State::freed;

@@ -171,13 +171,12 @@ TEST_CASE("the report says so if the same kernel had different dimensions and a 
   recorded.add_device("assert.nvcudmp");
   recorded.failing().grid = {7, 1, 1};
   CHECK(device_of(recorded.report()).join ==
-        "same kernel and block, another grid (2,1,1); kernel 3 of its process in both");
+        "same kernel and block, different grid (2,1,1); kernel 3 of its process in both");
   recorded.failing().block = {64, 1, 1};
   recorded.session.processes[0].record.threads[0].tid = 4712;
   recorded.session.processes[0].record.operations_issued = 4;
   CHECK(device_of(recorded.report(700)).join ==
-        "same kernel, another grid (2,1,1) and block (32,1,1); the first run's error was "
-        "700");
+        "same kernel, different grid (2,1,1) and block (32,1,1); the first run's error was 700");
 }
 
 TEST_CASE("a warp that has exited: the line, without block and thread") {
@@ -248,11 +247,11 @@ TEST_CASE("a dump with another kernel does not belong to the finding") {
   std::string text;
   for (const std::string& line : section(report, "Device")) text += (text.empty() ? "" : " ") + line;
   CHECK(text ==
-        "line, block, thread: not known (in the rerun for a core dump Warp Illegal Address came from another kernel: "
-        "far_load, cases.cu:16)");
+        "line, block, thread: not known (in the rerun for a core dump, Warp Illegal Address came from a different "
+        "kernel: far_load, cases.cu:16)");
   CHECK(notes(report, "device-disagrees") ==
-        Lines{"in the rerun for a core dump Warp Illegal Address came from another kernel: far_load, cases.cu:16; the "
-              "dump is not used for this finding"});
+        Lines{"in the rerun for a core dump, Warp Illegal Address came from a different kernel: far_load, cases.cu:16; "
+              "the dump is not used for this finding"});
 }
 
 namespace {
@@ -367,8 +366,8 @@ TEST_CASE("a dump that does not match leaves several candidates unchanged") {
   });
   CHECK_FALSE(changes(finding));
   CHECK(finding.device_unknown ==
-        "in the rerun for a core dump Warp Illegal Address came from another kernel: far_load, cases.cu:16; it is "
-        "candidate 2");
+        "in the rerun for a core dump, Warp Illegal Address came from a different kernel: far_load, cases.cu:16; that "
+        "is candidate 2");
 }
 
 TEST_CASE("a dump does not outweigh a leading node of a graph") {
@@ -426,7 +425,7 @@ TEST_CASE("a dump may name any node of a graph, including one of several kernels
   const Diagnosis report = diagnose::SessionState(recorded.session, analysis).diagnosis();
   CHECK(lines_of(report.findings.at(0)) == std::vector<int>{10, 20, 10});
   CHECK(device_of(report).line == 8);
-  CHECK(device_of(report).join == "same kernel; its grid was not recorded; it is candidate 1");
+  CHECK(device_of(report).join == "same kernel; its grid was not recorded; that is candidate 1");
   CHECK(report.findings.at(0).because.text().find("a node of the line listed first may run") != std::string::npos);
 }
 
@@ -446,7 +445,7 @@ TEST_CASE("of two findings, a dump belongs to the one whose kernel and grid it c
   const Diagnosis report = diagnose::SessionState(recorded.session, analysis).diagnosis();
   REQUIRE(report.findings.size() == 2);
   CHECK_FALSE(report.findings[0].device);
-  CHECK(report.findings[0].device_unknown == "the rerun's core dump shows another failure");
+  CHECK(report.findings[0].device_unknown == "the rerun's core dump shows a different failure");
   CHECK(report.findings[1].device);
 }
 
@@ -473,7 +472,7 @@ TEST_CASE("no dump, and an assertion in a different function or after a differen
   std::ofstream(recorded.session.folder / "device/output.txt") << "[1] coredump: Starting GPU coredump generation\n";
   const Diagnosis begun = recorded.report();
   CHECK(section(begun, "Device") ==
-        Lines{"line, block, thread: not known (the driver began a core dump and did not finish it)"});
+        Lines{"line, block, thread: not known (the driver began a core dump but did not finish it)"});
   CHECK(section(begun, "Passes") == Lines{"record 64 s bracketed; device 64 s core dump unfinished"});
   std::ofstream(recorded.session.folder / "device/output.txt", std::ios::app) << "[2] coredump: All done (took 0s)\n";
   CHECK(recorded.report().findings.at(0).device_unknown == "the rerun left no core dump");

@@ -238,10 +238,10 @@ TEST_CASE("a rerun that does not show the race changes nothing") {
   runs.session.rerun_races[0]->found[0].second.parameter = 8;
   const Diagnosis other = runs.report();
   CHECK(!other.findings[0].race->accesses[0].tensor);
-  CHECK(other.findings[0].because.text().ends_with("; a rerun did not show it again"));
+  CHECK(other.findings[0].because.text().ends_with("; a rerun did not show the race again"));
   CHECK(other.findings[0].grade == analyse::Grade::inferred);
   runs.session.manifest.passes[1].cut_short = session::CutShort::time_limit;
-  CHECK(runs.report().findings[0].because.text().ends_with("(time limit) did not show it again"));
+  CHECK(runs.report().findings[0].because.text().ends_with("(time limit) did not show the race again"));
 }
 
 TEST_CASE("a rerun may show the two accesses in the other order") {
