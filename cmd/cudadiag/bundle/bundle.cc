@@ -33,7 +33,7 @@ struct Script {
   std::string content;
 };
 
-// Returns nothing for a script that is a link out of its folder, because the link could lead to any file.
+// Returns nullopt for a link that leads out of the script's folder, because such a link could lead to any file.
 std::optional<Script> script_at(const std::filesystem::path& file) {
   std::error_code error;
   Script script{std::filesystem::canonical(file, error), ""};
@@ -128,7 +128,7 @@ int write_bundle(const session::Session& session, const diagnose::Diagnosis& rep
     return kOwnFailure;
   }
   std::vector<TarEntry> entries = contents(session, report, with_inputs);
-  say("packing into " + file + ", without home folders, user and host names, and what looks like a secret:");
+  say("packing into " + file + ", without home folders, user and host names, or anything that looks like a secret:");
   for (TarEntry& entry : entries) {
     say(fmt::format("  {} ({}{})", entry.name, report::size_text(entry.content.size()),
                     entry.source.empty() ? "" : ", from " + entry.source));

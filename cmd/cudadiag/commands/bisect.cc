@@ -294,7 +294,7 @@ int carry_out(const BisectOptions& options) {
   if (const auto* failure = std::get_if<Error>(&window)) return say(*failure), kOwnFailure;
   supervise::RerunPlan plan{options.rerun};
   plan.window = std::get<std::optional<RerunWindow>>(window);
-  // A run without a failure can wait for everything too, to show whether waiting changes its behaviour.
+  // If nothing failed, a rerun can still wait for every operation, to show whether waiting changes the behaviour.
   const bool asked_for = plan.window || options.reach == analyse::Reach::everything;
   diagnose::SessionState state(session);
   if (!asked_for && !supervise::wants_races(session) &&
@@ -302,7 +302,7 @@ int carry_out(const BisectOptions& options) {
     say(nothing_to_narrow(session, state.analysis(), options.rerun.cross_check));
   } else {
     const launch::Input input;
-    // Without the same input, the program would behave differently, and a rerun would prove nothing.
+    // Without the same input, the program could behave differently, and a rerun would prove nothing.
     if (session.manifest.input_read && !input.is_lasting()) {
       return say(Error{"the command read its standard input; its reruns need the same input from a file",
                        diagnose::bisect_command(session.folder.string(), true)}),

@@ -222,8 +222,8 @@ class Replaying {
       if (!result_.first.answer.outputs || !done.answer.outputs) {
         compared.obstacle = done.outcome == result_.first.outcome
                                 ? "a launch that fails leaves no memory to compare"
-                                : fmt::format("it {} here, and it {} on GPU {}", replay::word(done.outcome),
-                                              replay::word(result_.first.outcome), words(here));
+                                : fmt::format("here it {}, but on GPU {} it {}", replay::word(done.outcome),
+                                              words(here), replay::word(result_.first.outcome));
       } else {
         compared.comparison = replay::compare_outputs(folder_.launch(), scratch / "0", scratch / std::to_string(i));
         if (!compared.comparison) compared.obstacle = "its memory could not be read";

@@ -50,7 +50,7 @@ class Screen {
   Screen& operator=(const Screen&) = delete;
 
   bool is_terminal() const { return terminal_; }
-  // Lines in a pipe are not wrapped.
+  // Output to a pipe is not wrapped.
   void measure(std::size_t& rows, std::size_t& columns) const {
     winsize size{};
     const bool known =

@@ -1,4 +1,4 @@
-// --user-code PATH and --not-user-code PATH: the user's rules about which code is the user's.
+// --user-code PATH and --not-user-code PATH: the user's rules about which code is the user's own.
 #pragma once
 
 #include <optional>

@@ -55,7 +55,7 @@ class HelpFormat : public CLI::Formatter {
   }
 };
 
-// CLI11 takes this as the value in "--json -- true" and "--json= -- true".
+// In "--json -- true" and "--json= -- true", CLI11 takes "--" as the value of the option.
 bool is_none(const std::string& given) { return given == "--"; }
 
 CLI::Validator some_text(const std::string& type) {

@@ -183,7 +183,7 @@ std::string bash_script(const std::vector<Command>& commands) {
          rest + "  esac\n}\ncomplete -F _cudadiag cudadiag\n";
 }
 
-// Colons, brackets and backslashes separate the parts of an _arguments specification.
+// Escapes colons, brackets and backslashes, which have a meaning in a specification for _arguments.
 std::string zsh_text(std::string text) {
   text = replaced(std::move(text), '\\', "\\\\");
   for (const char letter : {'[', ']', ':'}) text = replaced(std::move(text), letter, std::string("\\") + letter);

@@ -114,7 +114,7 @@ class Text {
     for (const std::string& line : found.lines) add("", base::printable(line));
   }
 
-  // compute-sanitizer names allocations of the replay. Their addresses show which blocks of the launch they hold.
+  // compute-sanitizer names allocations of the replay. Their addresses show which blocks of the saved launch they hold.
   void access(const evidence::InvalidAccess& access) {
     std::string line = base::printable(evidence::sentence(access));
     if (access.nearest) {

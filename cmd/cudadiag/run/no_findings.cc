@@ -39,7 +39,7 @@ bool records_by_itself(const std::vector<std::string>& command) {
   return command[1] == "run" || command[1] == "races" || command[1] == "bisect";
 }
 
-// For a session without findings, this is the only trace of failed calls.
+// If there are no findings, nothing else mentions the failed calls.
 std::string handled_calls(const std::vector<analyse::Note>& notes) {
   std::string text;
   for (const analyse::Note& note : notes) {
@@ -62,7 +62,7 @@ void print_no_failure(const diagnose::Diagnosis& report) {
       handled);
 }
 
-// For a run in which no process was recorded, for an unknown reason.
+// Prints why no process was recorded, after checks of the recorder and the driver.
 void print_why_no_process() {
   const auto recorder = supervise::loadable_recorder();
   const DriverReport driver = ask_driver();

@@ -21,7 +21,7 @@ class RunReport {
 
   // Reports a frozen recording while the target continues, once for each process.
   void report_freeze();
-  // Call this before the target is ended because there has been no progress for that many seconds.
+  // Call this before ending the target because it has made no progress for that many seconds.
   void report_hang(double seconds);
   // Reports operations that do not end, or have ended after all. The target continues.
   void report_stalls(const supervise::StallNews& news);
@@ -39,7 +39,7 @@ class RunReport {
   void drop_if_clean();
 
  private:
-  // Reports once that something could not be stored.
+  // Prints what could not be stored.
   void tell(const supervise::Stored& stored) const;
   void print_ended(const supervise::StallNews& news) const;
   // Prints the report, and remembers what it contained. Prints no empty report after one with findings.

@@ -43,7 +43,7 @@ void advise_on_remote_commands(const std::string& program) {
   for (const char* remote : {"docker", "podman", "kubectl", "ssh", "srun", "apptainer", "singularity"}) {
     if (name != remote) continue;
     say(name + " starts the program elsewhere, where it may not be recorded; start cudadiag there instead: " + name +
-        " … cudadiag run -- COMMAND, or set in that place the variables that cudadiag env prints");
+        " … cudadiag run -- COMMAND, or set the variables from cudadiag env there");
   }
 }
 
@@ -170,7 +170,7 @@ class WatchedRun {
 
   const session::ProcessEnd& end() const { return target_->end(); }
   bool found_any() const { return report_->findings(); }
-  // Whether this signal was sent to the target from here.
+  // Whether cudadiag itself sent this signal to the target.
   bool sent(int signal) const { return watch_->sent().contains(signal); }
 
  private:

@@ -1,11 +1,11 @@
 // Finds the dumps of PyTorch's Flight Recorder that belong to the ranks of a job, and reads them.
 //
 // PyTorch writes one file for each rank. Its path is a prefix and the rank number. The prefix comes from the first of:
-//   1. the option of the user
+//   1. --flight-recorder, if the user gives it
 //   2. TORCH_FR_DUMP_TEMP_FILE or TORCH_NCCL_DEBUG_INFO_TEMP_FILE of the rank's process
 //   3. PyTorch's defaults below the cache folder and /tmp, and the same names in the process's working folder
-// Without the option, a file must belong to the current user. If a session contains the rank, the file must be from the
-// same run: its calls were made while the process ran, and the process called no collective after them.
+// Without --flight-recorder, a file must belong to the current user. If a session contains the rank, the file must be
+// from the same run: its calls were made while the process ran, and the process called no collective after them.
 #pragma once
 
 #include <optional>

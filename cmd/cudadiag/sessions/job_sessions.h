@@ -64,7 +64,7 @@ class JobSessions {
 
   std::vector<JobSession>& all() { return sessions_; }
   const std::vector<JobSession>& all() const { return sessions_; }
-  // Reads the session again if it was closed. The result is valid as long as this object.
+  // Reads the session again if it was closed. The result is valid for the lifetime of this object.
   base::Result<OpenSession*> open(JobSession& session);
   bool knows_groups() const;
 

@@ -41,8 +41,8 @@ bool takes_more() {
   }
 }
 
-// A pipe that is ready accepts this much at once. The piece ends with a whole line if possible, because other processes
-// may write in between.
+// A pipe that is ready accepts PIPE_BUF bytes at once. The piece ends with a whole line if possible, because other
+// processes may write in between.
 std::size_t next_piece() {
   if (unsaid.size() <= PIPE_BUF) return unsaid.size();
   const std::size_t line_end = unsaid.rfind('\n', PIPE_BUF - 1);
