@@ -74,8 +74,8 @@ class Machine:
         return self.cudadiag("run", *options, "--", *command, **others)
 
     def on_terminal(self, *command, typed=b"", columns=0, after=b"ready", until=None):
-        """Returns what the terminal shows, and the wait status. Types `typed` once the terminal has shown `after`. With
-        `until`, types it again and again until the terminal has shown that."""
+        """Returns what the terminal shows, and the wait status. Types `typed` once the terminal has shown `after`. If
+        `until` is given, types it again and again until the terminal has shown `until`."""
         pid, terminal = pty.fork()
         if pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("4H", 24 if columns else 0, columns, 0, 0))
@@ -107,7 +107,7 @@ class Machine:
 
 
 def skip(why):
-    """Skips aloud: .ci/run ends with the reasons given here."""
+    """Skips the test with a reason, which .ci/run prints at its end."""
     print(f"skipped: {why}")
     raise SystemExit(77)
 
@@ -128,7 +128,7 @@ def faulty(machine):
 
 
 def expect_answer(machine, recorded, plain):
-    """Expects the result of faulty(), which behaves as without cudadiag."""
+    """Expects the result of faulty(), which must be the same as without cudadiag."""
     expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
     finding = machine.report()["findings"][0]
     location = finding["location"]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """run.py BUILD CASE [SECONDS]: runs one end-to-end case, a function of one of the rooms below, or target:NAME. The
-simulated driver stands in for a GPU. After this many seconds, it prints what it waits for, and ends."""
+simulated driver takes the place of a GPU. After this many seconds, it prints what it waits for, and ends."""
 
 import contextlib
 import os
@@ -98,7 +98,7 @@ def check_rerun(machine, name, recorded):
 
 
 def check_memory_lines(finding, name):
-    """The lines that allocated and freed memory that the operation should not have been given."""
+    """Checks the lines that allocated and freed memory that the operation should not have got."""
     for role, mark in (("allocated", "ALLOCATED LINE"), ("freed", "FREED LINE")):
         wanted = targets.marked_line(name, mark)
         if wanted is not None:
@@ -124,7 +124,7 @@ def check_finding(report, name, wanted):
     expect((finding["cause"] or {"id": ""})["id"], wanted.cause, "cause")
     replay = targets.marked_line(name, "REPLAY LINE")
     if replay is not None:
-        made = targets.marked_line(name, "MADE LINE")  # where the node got other parameters at the true line
+        made = targets.marked_line(name, "MADE LINE")  # where the node was created that the true line changed
         related = {line["role"]: place(line) for line in finding["related"]}
         expect((related["capture"], related["replay"]), (made or true_line, replay), "captured and replayed")
         expect(related.get("update"), true_line if made else None, "changed")
@@ -142,12 +142,12 @@ class OutOfTime(BaseException):
 
 
 def started_here():
-    """The state of this process and of all that it has started, as the kernel sees them."""
+    """The state of this process and of all that it has started, according to the kernel."""
     parents = {}
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             fields = (folder / "stat").read_text().rpartition(")")[2].split()
-        except OSError:  # gone
+        except OSError:  # the process has ended
             continue
         parents[int(folder.name)] = int(fields[1])
     found = [os.getpid()]

@@ -1,4 +1,5 @@
-"""Why an address was bad, by the first run alone: from the kernel's code, grid and parameters; a function each."""
+"""Why an address was bad, judged by the first run alone: from the kernel's code, grid and parameters. Each function is
+one case."""
 
 from harness import DATA, HERE, expect, expect_in
 
@@ -10,7 +11,7 @@ def _with_disassembler(machine):
 
 
 def _finding(machine, what, options=()):
-    """`what` fails, on a stream of its own beside a kernel that does not."""
+    """`what` fails, on a separate stream next to a kernel that does not."""
     machine.plan(f"fault kernel={what.partition(':')[0]}")
     result = machine.run(machine.build / "targets/race_kernels", CUBIN, what, "elsewhere", options=options)
     return result, machine.report()["findings"][0]

@@ -305,7 +305,8 @@ def killed_program_leaves_its_record(machine):
 
 
 def killed_at_any_moment_the_record_is_whole(machine):
-    """CUDADIAG_KILLS is the number of kills. Everything published before a kill and within a ring's horizon is kept."""
+    """CUDADIAG_KILLS is the number of kills. Everything is kept that was published before a kill and is within a ring's
+    horizon."""
     horizon, unfinished = 4096, 5
     moments = random.Random(20261121)
     machine.plan("hang stream=1")
@@ -328,7 +329,7 @@ def killed_at_any_moment_the_record_is_whole(machine):
             dump = expect_success(machine.cudadiag("dump", "-o", kept)).stdout
             serials = {int(line.split(" serial=")[1].split()[0]) for line in dump.splitlines()
                        if line.startswith("operation ")}
-            # The oldest place of the ring may be the one that was being written.
+            # The oldest record of the ring may be the one that was being overwritten.
             wanted = {*range(1, unfinished + 1), *range(max(1, launched - horizon + 2), launched + 1)}
             expect(wanted - serials, set(), f"what is missing after {launched} launches")
             shutil.rmtree(kept)

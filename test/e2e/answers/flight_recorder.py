@@ -1,4 +1,4 @@
-"""Jobs of which NCCL told nothing, with the dumps of PyTorch's Flight Recorder beside them."""
+"""Jobs for which NCCL reported nothing, with the dumps of PyTorch's Flight Recorder next to them."""
 
 import json
 import pathlib

@@ -1,4 +1,5 @@
-"""--full-log: what the rings have lost, and what remains if the log is lost too. Each function's name is its claim."""
+"""--full-log: what remains when the rings have lost records, and when the log is lost too. Each function's name is its
+claim."""
 
 import re
 import signal

@@ -1,4 +1,5 @@
-"""Work that does not end: what a live run shows to others, and what the report says when the run is ended for it."""
+"""Work that does not end: what other commands show about a live run, and what the report says when the run is ended for
+it."""
 
 import json
 import os
@@ -53,7 +54,7 @@ def _status(machine, *words):
 
 
 def _until(machine, run, shows, *words):
-    """The first status of the run that shows what it waits for."""
+    """Waits for the first status of the run that shows `what`."""
     while True:
         expect(run.poll(), None, "status of the run")
         result = machine.cudadiag("status", "--json", *words)
@@ -158,7 +159,7 @@ def ranks_with_a_launcher_each_are_one_job(machine):
         expect_in("rank 1: called 2 of them; it is on the host at", text, "text")
         expect(text.splitlines()[0].rpartition(",")[0], "cudadiag: first of 2 sessions: rank 0", "whose it is")
         second.terminate()
-        second.wait()  # before it reads the end of its input, and continues
+        second.wait()  # it ends before this process reads the end of its input and continues
         second.communicate()
     quiet = machine.cudadiag("ranks", "-o", "job", "-q").stdout
     expect((quiet.count("\n"), quiet.partition(",")[0]), (1, "cudadiag: rank 0"), "a quiet answer")
@@ -216,7 +217,7 @@ def _lives(pid):
 
 
 def hang_of_a_child_that_ignores_being_asked_is_killed(machine):
-    """The parent ends when it is asked to and leaves the child behind. The GPU must still be freed."""
+    """The parent ends when it is asked to, and leaves the child behind. The GPU must still be released."""
     command = ["sh", "-c", """sh -c 'trap "" TERM; exec "$@"' sh "$@" >/dev/null 2>&1 & wait""", "sh",
                *stuck(machine, "kernel")]
     result = machine.run(*command, options=["--hang-after", "0.3"])
@@ -323,7 +324,7 @@ def status_without_a_run_is_refused(machine):
 
 
 def status_of_a_killed_launcher_is_refused(machine):
-    """This also holds if the place of its memory now names files of other processes."""
+    """This also holds if files of other processes now have the path of the launcher's memory."""
     run = machine.start(*machine.command("run", "--rerun=never", "--", *stuck(machine, "kernel")))
     pid = _until(machine, run, _kept_waiting)["processes"][0]["pid"]
     session = machine.state / "cudadiag" / machine.sessions()[0]
@@ -384,7 +385,8 @@ def status_leaves_no_trace_of_a_clean_run(machine):
 
 
 def hang_is_followed_by_a_rerun_for_a_dump(machine):
-    """With real dumps: of the same kernel, of no kernel, and of another program's failure that is not the hang."""
+    """With real dumps: one of the same kernel, one of no kernel, and one of another program's failure that is not the
+    hang."""
     for dump, device in (("running", ("spin.cuh", 8, None)), ("idle", None), ("load", None)):
         target = stuck(machine, "kernel")[0]
         command = program("hangs_twice.py", target, DATA / f"gpucore/{dump}.nvcudmp.gz")

@@ -203,7 +203,7 @@ def refusal_of_jaxs_pool_that_ends_the_program_is_out_of_memory(machine):
     expect_in("XLA_PYTHON_CLIENT_MEM_FRACTION", result.stderr, "fix")
     expect_in("[executable_name='jit__reduce_sum']", finding["error"]["text"], "JAX's message")
     expect("BufferAssignment" in finding["error"]["text"], False, "only its first line")
-    _expect_refusal(machine, "jax", "huge", 32 << 30, "out-of-memory")  # the GPU has 8 GiB
+    _expect_refusal(machine, "jax", "huge", 32 << 30, "out-of-memory")  # the simulated GPU has 8 GiB
 
 
 def refusal_that_did_not_end_the_program_is_no_finding(machine):

@@ -1,4 +1,4 @@
-"""Ways to start programs, and whose code then launches. Each function's name is its claim."""
+"""Ways to start programs, and which code is the user's in each. Each function's name is its claim."""
 
 import os
 import subprocess
@@ -173,7 +173,7 @@ def tools_that_start_the_program(machine):
 
 
 def workers_of_a_job(machine):
-    """As under torchrun: each worker has a separate process session and gets its rank in the environment."""
+    """As under torchrun: each worker is in a separate process session, and gets its rank in the environment."""
     launcher = _write(machine.folder / "launcher.py", (
         "import os, subprocess, sys\n"
         "start = lambda rank: subprocess.Popen(sys.argv[1:], env={**os.environ, 'RANK': rank}, start_new_session=True)\n"

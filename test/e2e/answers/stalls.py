@@ -40,7 +40,7 @@ def _let_continue(run):
 
 
 def _end(run):
-    """Returns the rest of its output. communicate() would lose text that was already buffered."""
+    """Returns the rest of the run's output. communicate() would lose text that was already buffered."""
     run.stdin.close()
     out, err = run.stdout.read(), run.stderr.read()
     run.wait()

@@ -1,4 +1,4 @@
-"""What people type: wrong words, unusable folders, and what the commands say about this machine."""
+"""What users type: wrong words, unusable folders, and what the commands say about this machine."""
 
 import json
 import os

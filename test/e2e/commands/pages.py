@@ -29,7 +29,7 @@ def page_quotes_ten_lines_around_the_line_and_the_blamed_one(machine):
 def page_draws_how_far_each_operation_got(machine):
     _record(machine, "third_of_ten")
     page = _page(machine)
-    # The third of ten launches failed. These numbers of boxes are drawn before and after it.
+    # The third of ten launches failed. These are the numbers of boxes that are drawn before and after it.
     drawn = {kind: len(re.findall(f'class="box {kind}"', page)) for kind in ("finished", "failed", "not-run", "suspected")}
     expect(drawn, {"finished": 2, "failed": 1, "not-run": 3, "suspected": 0}, "boxes")
     expect_in(">\u2026 4<", page, "how many more there were")

@@ -332,7 +332,7 @@ def sources_that_have_effects_when_they_are_read_are_not(machine):
               "cuda.driver.cuStreamSynchronize(s)").format(str(pathlib.Path(true_line("ten_launches.py")[0]).parent))
     given = machine.folder / "given"
     given.write_text("a\nb\nsecret on stdin\n")
-    os.utime(given, (0, 0))  # older than the run, because its lines would not be shown otherwise
+    os.utime(given, (0, 0))  # older than the run, because the lines of a newer file are not shown
     for source in ("/proc/thread-self/environ", "/dev/fd/0", "/proc/kmsg"):
         machine.run("python3", "-c", script, source)
         with given.open() as stdin:

@@ -54,7 +54,7 @@ def rerun_appends_to_no_file(machine):
 
 
 def rerun_appends_to_no_file_on_a_mount(machine):
-    """A folder from elsewhere is mounted below the working folder, as in containers."""
+    """As in containers, a folder from elsewhere is mounted below the working folder."""
     if os.getuid() != 0:
         skip("only root may mount")
     (machine.folder / "mounted").mkdir()
@@ -104,7 +104,7 @@ def background_writer_of_a_rerun_writes_nothing(machine):
 def rerun_sends_nothing(machine):
     _expect_once(machine, "sends_to_a_server", "sends_to_a_local_server", "sends_to_a_nameless_server",
                  "sends_a_local_datagram", "writes_to_a_pipe")
-    # In a private network, nobody receives them, but the program need not know this.
+    # In a private network, no process receives them, but the program need not know this.
     _expect_once(machine, "sends_a_datagram", "sends_a_message", reached=_has_private_network(machine))
 
 
@@ -113,7 +113,8 @@ def rerun_serves_nobody(machine):
 
 
 def rerun_at_the_port_of_a_living_server_leaves_it_alone(machine):
-    """The first run's server continues to run. The rerun starts another one at the same port, and queries that one."""
+    """The first run's server is still running. The rerun starts another server at the same port, and queries that
+    one."""
     _needs_private_network(machine)
     machine.plan(AGAIN)
     with Place(machine) as place:
@@ -156,7 +157,7 @@ def rerun_touches_no_stranger(machine):
 
 
 def kernel_confines_the_rerun_whoever_answers_its_calls(machine):
-    """Landlock keeps it from reading other processes, which no answer to a system call prevents."""
+    """Landlock keeps the rerun from reading other processes, which no answer to a system call could prevent."""
     machine.plan(AGAIN)
     with Place(machine) as place:
         looks = f'readlink /proc/{place.stranger().pid}/cwd; exec "$@"'
@@ -220,7 +221,7 @@ def program_whose_processes_meet_at_a_port_is_proven(machine):
 
 
 def program_whose_processes_meet_at_a_port_is_proven_in_a_container(machine):
-    """Root lacks the right to create a network, but may create a user namespace."""
+    """Here root may not create a network, but may create a user namespace."""
     if os.getuid() != 0:
         skip("only root can give up a right of root")
     machine.wrapper = ["setpriv", "--bounding-set", "-sys_admin"]

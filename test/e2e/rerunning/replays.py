@@ -1,4 +1,4 @@
-"""A launch that a rerun saved, and what it does when it is repeated on its own. Each function's name is its claim."""
+"""A launch that a rerun saved, and what it does when it is replayed on its own. Each function's name is its claim."""
 
 import json
 import os
@@ -78,7 +78,7 @@ def pointers_in_memory_are_followed_one_level(machine):
 
 
 def launch_that_fails_by_what_runs_beside_it_does_not_fail_alone(machine):
-    # The failure is planned for the third launch of a process, which a replay does not have.
+    # The failure is planned for the third launch of a process, but a replay has only one.
     machine.plan("fault kernel=sim_store_through nth=3")
     finding, _, _ = _saved(machine, "good")
     expect(finding["alone"]["text"], "does not fail alone: it depends on what runs at the same time (likely a race)",
@@ -487,7 +487,8 @@ def session_with_a_launch_can_be_removed_whole(machine):
 
 
 def findings_of_the_sanitizer_name_the_block(machine):
-    """A stand-in runs the launch, and reports of the first allocation what memcheck would."""
+    """A script in place of compute-sanitizer runs the launch, and reports about the first allocation what memcheck
+    would."""
     _, folder, _ = _saved(machine, "through")
     tools = machine.folder / "tools"
     tools.mkdir()

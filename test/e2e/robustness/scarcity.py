@@ -1,5 +1,5 @@
-"""Full disks, little shared memory, little memory: the program behaves as without cudadiag, which keeps what it can and
-reports what it cannot. Each function's name is its claim."""
+"""Full disks, little shared memory, little memory: the program behaves as without cudadiag. cudadiag keeps what it can
+and reports what it cannot keep. Each function's name is its claim."""
 
 import contextlib
 import json
@@ -77,7 +77,7 @@ def full_log_leaves_room_on_the_disk(machine):
 
 
 def no_shared_memory(machine):
-    """/dev/shm is small and full. It belongs to the data loaders, and cudadiag uses none of it."""
+    """/dev/shm is small and full. It is needed by data loaders, and cudadiag does not use it."""
     faulty_program = faulty(machine)
     plain = machine.plain(faulty_program)
     fill = "mount -t tmpfs -o size=64k none /dev/shm || exit 77; head -c 1M /dev/zero > /dev/shm/full 2>/dev/null"
@@ -105,7 +105,7 @@ def shared_memory_is_left_to_the_program(machine):
 
 @contextlib.contextmanager
 def _memory_group(megabytes):
-    """The words that precede a command that runs in a separate memory group, for version 1 or 2 of groups."""
+    """The words in front of a command that runs in a separate memory group, for version 1 or 2 of cgroups."""
     name, obstacles = f"cudadiag-test-{os.getpid()}", []
     for root, limit, swap, most_swap in (
             ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.memsw.limit_in_bytes", megabytes << 20),
@@ -131,7 +131,8 @@ def _memory_group(megabytes):
 
 
 def little_memory(machine):
-    """There is room for the program and little more. The record's pages count against it when they are first used."""
+    """There is room for the program and little more. The recording's pages count towards the limit when they are first
+    used."""
     with _memory_group(48) as grouped:
         faulty_program = faulty(machine)
         plain = machine.plain(*grouped, faulty_program)

@@ -7,7 +7,7 @@ from harness import expect, expect_answer, expect_in, expect_success, faulty, in
 
 
 def little_address_space(machine):
-    """The record needs 64 MB, and the recorder needs more for its tables."""
+    """The recording needs 64 MB, and the recorder needs more for its tables."""
     program = faulty(machine)
     said = ("cudadiag: nothing was recorded of a process that initialised CUDA: the limit on its address space leaves "
             "too little room for the 64 MB recording; raise the limit (ulimit -v)\n")
@@ -35,7 +35,8 @@ def little_data(machine):
 
 
 def another_user(machine):
-    """The program drops its rights before it starts CUDA and cannot reach our memory, which may be the reason."""
+    """The program drops its rights before it initialises CUDA, so it cannot reach the launcher's memory. The message
+    gives this as a possible reason."""
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         skip("only root becomes another user, with setpriv")
     program = faulty(machine)
@@ -51,7 +52,7 @@ def another_user(machine):
 
 
 def _older_session(machine):
-    """A session with a failure. A session that must be newer may be from the same second."""
+    """Writes a session with a failure. A session that must be newer may be from the same second."""
     machine.run(faulty(machine))
     (name,) = machine.sessions()
     older = machine.state / "cudadiag/20200101-000000-1"
@@ -87,7 +88,7 @@ def small_disk_without_a_launcher(machine):
 
 
 def nothing_is_claimed_of_a_session_that_cannot_be_written(machine):
-    """The session becomes read-only after it was created, so that nothing can be stored in it."""
+    """The session becomes read-only after it was created, so nothing can be stored in it."""
     older = _older_session(machine)
     program = faulty(machine)
     exports = expect_success(machine.cudadiag("env")).stdout
