@@ -349,7 +349,7 @@ void add_replay(CLI::App& app, int& status) {
              "SECONDS", "how long one replay may take")
       ->default_str("60");
   add_sanitize(command, *replay);
-  command->add_flag("--minimise", replay->minimise, "find the smallest set of memory blocks with which it fails");
+  command->add_flag("--minimise", replay->minimise, "find the smallest set of memory blocks that makes it fail");
   add_text(command, "--write", replay->minimal, "FOLDER", "write the launch with only that memory")
       ->needs("--minimise");
   auto* compare = command->add_flag("--compare", replay->compare, "compare the memory after each replay, byte by byte");

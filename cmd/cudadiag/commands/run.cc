@@ -87,7 +87,7 @@ void add_run(CLI::App& app, int& status) {
   add_verbosity(command, run->verbosity);
   add_recording(command, run->recording.record);
   auto* once = command->add_flag("--once", run->recording.record.once,
-                                 "take a GPU core dump in this run, which ends the program at a GPU exception");
+                                 "take a GPU core dump in this run; ends the program at a GPU exception");
   once->excludes(command->get_option("--watch-by"));
   command->add_flag("--nccl", run->recording.record.nccl,
                     "have NCCL report each call to cudadiag, and analyse hangs of a job by group");

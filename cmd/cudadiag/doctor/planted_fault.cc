@@ -196,10 +196,10 @@ void judge_recording(const session::Session& session, std::vector<Proof>& proofs
     return finding.launch && finding.launch->grid[0] == kBadLaunch && finding.launch->mangled == "planted";
   };
   if (!found.findings.empty() && named(found.findings.front())) {
-    proofs.push_back({"first failure", "the failing launch is named", ""});
+    proofs.push_back({"first failure", "cudadiag found the failing launch", ""});
   } else {
-    proofs.push_back(
-        {"first failure", "the failing launch is not named", "record a failing run, and see cudadiag report -v"});
+    proofs.push_back({"first failure", "cudadiag did not find the failing launch",
+                      "record a failing run, and see cudadiag report -v"});
   }
 }
 
@@ -237,7 +237,7 @@ void prove_core_dump(const fs::path& scratch, std::vector<Proof>& proofs) {
     proofs.push_back({"core dumps", "not tested: " + why, named ? "" : remedy_of_fault_exit(child.status),
                       named ? Proof::Outcome::not_known : Proof::Outcome::problem});
   } else {
-    proofs.push_back({"core dumps", "no GPU core dump appeared",
+    proofs.push_back({"core dumps", "no GPU core dump was written",
                       "reports will lack the failing line in a kernel; check that the temporary folder is writable and "
                       "no debugger is attached"});
   }

@@ -39,8 +39,8 @@ void add_code_rules(CLI::App* command) {
   const auto add = [&](const char* name, const char* description) {
     add_texts(command, name, "PATH", description)->group("Which code is yours (the most specific path wins)");
   };
-  add(kUsers, "this folder or file is the user's own code");
-  add(kNotUsers, "this folder or file is a library");
+  add(kUsers, "treat this folder or file as your own code");
+  add(kNotUsers, "treat this folder or file as a library");
 }
 
 std::vector<session::CodeRule> code_rules(const CLI::App& command) {

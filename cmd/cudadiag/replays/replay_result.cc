@@ -88,7 +88,7 @@ class Text {
                           missing == 1 ? " was" : "s were"));
     }
     if (answer.only_reached)
-      add("", "the GPU has no room for the memory that nothing points to, so the replay leaves it out");
+      add("", "the GPU has no room for the memory that nothing points to, so the replay does without it");
   }
 
   void outcome() {

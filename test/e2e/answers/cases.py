@@ -78,7 +78,7 @@ def bundle_is_the_report_without_names_and_secrets(machine):
     again = machine.cudadiag("report", "--bundle", "two.tar.gz")
     expect(again.returncode, 125, "status")
     expect_in("it already exists", again.stderr, "message")
-    assert "goes into" not in again.stderr, again.stderr
+    assert "packing into" not in again.stderr, again.stderr
 
 
 def executable_that_is_gone_is_no_library(machine):
