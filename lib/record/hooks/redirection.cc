@@ -186,7 +186,7 @@ class WrittenPages {
 };
 
 struct Rewriting {
-  std::uintptr_t library, own;  // their biases
+  std::uintptr_t library, own;  // load biases of the redirected library and of the recorder
   std::uintptr_t lowest, highest;
   WrittenPages pages;
   std::size_t replaced = 0;
