@@ -1,4 +1,4 @@
-// What the user can do if cudadiag cannot run cuda-gdb on a GPU core dump.
+// Advice for the user if cudadiag cannot run cuda-gdb on a GPU core dump.
 #pragma once
 
 #include <filesystem>

@@ -18,7 +18,7 @@ using Outcome = analyse::Rerun::Outcome;
 
 bool is_for_hang(const RerunSpec& spec) { return spec.dump_after.has_value(); }
 
-// What the progress display says.
+// Returns the text of the progress display.
 const char* doing(PassKind kind) {
   switch (kind) {
     case PassKind::device:
