@@ -45,7 +45,7 @@ std::vector<std::string> access_lines(const diagnose::Finding& finding, bool ver
   if (!access.address) {
     text += access.parameter ? fmt::format(" through parameter {}", *access.parameter) : "";
     if (access.allocation) text += fmt::format(" ({})", size_text(access.allocation->bytes));
-    text += "; its address is not known";
+    text += "; its address is unknown";
   }
   if (access.block && access.thread) {
     text += fmt::format(" by block {} thread {}", diagnose::dimensions(*access.block),

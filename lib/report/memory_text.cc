@@ -52,7 +52,7 @@ std::vector<std::string> wrong_pointer_lines(const diagnose::Finding& finding, c
   }
   if (wrong > kPointersNamed && !verbose) lines.push_back(fmt::format("{} more: see -v", wrong - kPointersNamed));
   // A wrong argument of a kernel is a strong hint, not a proof. A copy accesses exactly the bytes that it names.
-  if (wrong > 0 && !exact) lines.push_back("it is not known whether that address is the one that failed");
+  if (wrong > 0 && !exact) lines.push_back("it is unknown whether that address is the one that failed");
   return lines;
 }
 

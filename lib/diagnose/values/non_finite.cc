@@ -111,7 +111,8 @@ class NonFiniteBuilder {
     const bool own_code = finding_.location.line > 0;
     const Location forward = line_of(value_.forward), backward = line_of(value_.backward);
     if (!value_.node.empty()) {
-      finding_.backward = Backward{value_.node, "cudadiag did not keep the stack of the call that made this node", false};
+      finding_.backward =
+          Backward{value_.node, "cudadiag did not keep the stack of the call that created this node", false};
       if (forward.line > 0) {
         const auto grade = value_.forward_certain ? analyse::Grade::proven : analyse::Grade::inferred;
         finding_.related.push_back({diagnose::Role::forward, forward, grade});
@@ -142,7 +143,7 @@ class NonFiniteBuilder {
     cause.id = "non-finite";
     cause.text = made_of(delivery_.op, value_, finding_.arguments);
     if (value_.role == ValueRole::made && !value_.infinite.empty()) {
-      cause.text += fmt::format("; the infinite element was made by {}", value_.infinite);
+      cause.text += fmt::format("; the infinite element was produced by {}", value_.infinite);
       const Location made = line_of(value_.infinite_stack);
       if (made.line > 0) cause.text += " at " + place(made, session_.manifest.working_directory);
     }

@@ -90,7 +90,7 @@ def executable_that_is_gone_is_no_library(machine):
     shown = expect_success(machine.cudadiag("report", "-v")).stdout
     expect_in(f"{gone} is no longer there: its functions and lines are unknown", " ".join(shown.split()), "note")
     assert "library code" not in shown, shown
-    assert re.search(r"Blamed  gone\+0x[0-9a-f]+ \(line not known\) \(cuMemcpyDtoH", shown), shown
+    assert re.search(r"Blamed  gone\+0x[0-9a-f]+ \(line unknown\) \(cuMemcpyDtoH", shown), shown
 
 
 def third_of_ten_launches_is_named(machine):

@@ -62,7 +62,7 @@ def line_around_a_plugin_without_lines_is_not_taken_for_its_own(machine):
 
     def expect_told(function, headline, why):
         shown = " ".join(expect_success(machine.cudadiag("report")).stdout.split())
-        assert re.search(rf"in {headline} \(.*line not known\) ", shown), shown
+        assert re.search(rf"in {headline} \(.*line unknown\) ", shown), shown
         expect_in(f"called from {source}:{called_from}, main ({why})", shown, "report")
         location = machine.report()["findings"][0]["location"]
         expect((location["file"], location["line"], location["function"]), (None, None, function), "location")

@@ -239,7 +239,7 @@ def sanitizer_tells_what_no_dump_knows(machine):
 def dump_that_the_driver_did_not_finish_is_told_with_what_may_tell_more(machine):
     report, result = _run(machine, dump="unfinished")
     expect(_outcome(report, "device"), ["core dump unfinished"], "pass")
-    expect_in("Device  line, block, thread: not known (the driver began a core dump but did not finish it)\n",
+    expect_in("Device  line, block, thread: unknown (the driver began a core dump but did not finish it)\n",
               result.stderr, "stderr")
     expect_in(" --sanitize  # needs compute-sanitizer\n", result.stderr, "stderr")
     result = machine.run(*program("leaves_dump.py", LOAD, "none"), options=["--rerun=always"], timeout=90)
@@ -254,8 +254,9 @@ def sanitizer_is_put_beside_the_dump(machine):
     _install_sanitizer(machine, _log(LOAD, thread=5).replace("cases.cu:16", "cases.cu:61"))
     report, _ = _run(machine, "--sanitize")
     expect(report["findings"][0]["witnesses"],
-           ["compute-sanitizer differs: line cases.cu:61, the GPU core dump has cases.cu:16",
-            "compute-sanitizer differs: block 0,0,0 thread 5,0,0 first, the GPU core dump has block 0,0,0 thread 0,0,0"],
+           ["compute-sanitizer differs: it reports line cases.cu:61, the GPU core dump cases.cu:16",
+            "compute-sanitizer differs: it reports block 0,0,0 thread 5,0,0 first, the GPU core dump block 0,0,0 thread "
+            "0,0,0"],
            "witnesses")
     expect(_device(report), DUMP_SAYS, "device")
     expect([note["code"] for note in report["notes"]].count("sanitizer-differs"), 2, "notes")

@@ -91,7 +91,7 @@ def race_is_concluded_only_where_a_rerun_that_does_not_wait_fails_again(machine)
         expect((report["findings"][0]["cause"] or {"id": None})["id"], cause, "cause")
         expect_in(because, evidence(report)[1], "because")
         expect("--repeat 20" in text, cause is None, "whether repeating is advised in " + text)
-        expect("not known (the rerun for a core dump did not fail)" in text, cause is None, "Device in " + text)
+        expect("unknown (the rerun for a core dump did not fail)" in text, cause is None, "Device in " + text)
 
 
 def _copied(machine, *names):

@@ -126,7 +126,7 @@ def dump_names_the_node_of_a_graph_behind_other_work(machine):
 def single_run_without_a_dump_says_so(machine):
     machine.plan(FAULT)
     result = machine.run(machine.build / "targets/third_of_ten", options=["-o", "here", "--once"])
-    reason = "Device  line, block, thread: not known (this run left no core dump)\n"
+    reason = "Device  line, block, thread: unknown (this run left no core dump)\n"
     for text in (result.stderr, machine.cudadiag("report", "-o", "here").stdout):
         expect_in(reason, text, "reason")
 

@@ -184,7 +184,7 @@ TEST_CASE("a warp that has exited: the line, without block and thread") {
   recorded.name_kernel("_Z9far_storePi");
   recorded.add_device("far.nvcudmp.gz");
   CHECK(section(recorded.report(700), "Device") ==
-        Lines{"cases.cu:15  block, thread: not known (the warp had exited)",
+        Lines{"cases.cu:15  block, thread: unknown (the warp had exited)",
               "Warp Illegal Address in a rerun; same kernel; its grid was not recorded"});
 }
 
@@ -247,7 +247,7 @@ TEST_CASE("a dump with another kernel does not belong to the finding") {
   std::string text;
   for (const std::string& line : section(report, "Device")) text += (text.empty() ? "" : " ") + line;
   CHECK(text ==
-        "line, block, thread: not known (in the rerun for a core dump, Warp Illegal Address came from a different "
+        "line, block, thread: unknown (in the rerun for a core dump, Warp Illegal Address came from a different "
         "kernel: far_load, cases.cu:16)");
   CHECK(notes(report, "device-disagrees") ==
         Lines{"in the rerun for a core dump, Warp Illegal Address came from a different kernel: far_load, cases.cu:16; "
@@ -466,13 +466,13 @@ TEST_CASE("no dump, and an assertion in a different function or after a differen
   recorded.add_pass("device");
   std::ofstream(recorded.session.folder / "device/output.txt") << kOtherAssertion;
   const Diagnosis report = recorded.report();
-  CHECK(section(report, "Device") == Lines{"line, block, thread: not known (the rerun left no core dump)"});
+  CHECK(section(report, "Device") == Lines{"line, block, thread: unknown (the rerun left no core dump)"});
   CHECK(section(report, "Passes") == Lines{"record 64 s bracketed; device 64 s no core dump"});
   CHECK(notes(report, "assertion-printed").size() == 1);
   std::ofstream(recorded.session.folder / "device/output.txt") << "[1] coredump: Starting GPU coredump generation\n";
   const Diagnosis begun = recorded.report();
   CHECK(section(begun, "Device") ==
-        Lines{"line, block, thread: not known (the driver began a core dump but did not finish it)"});
+        Lines{"line, block, thread: unknown (the driver began a core dump but did not finish it)"});
   CHECK(section(begun, "Passes") == Lines{"record 64 s bracketed; device 64 s core dump unfinished"});
   std::ofstream(recorded.session.folder / "device/output.txt", std::ios::app) << "[2] coredump: All done (took 0s)\n";
   CHECK(recorded.report().findings.at(0).device_unknown == "the rerun left no core dump");

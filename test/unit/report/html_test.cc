@@ -230,6 +230,6 @@ TEST_CASE("a page on a session that may belong to another user says why it has n
   CHECK(write_html(report).find("cudadiag bisect") != std::string::npos);
   report.foreign = "it was recorded on another host (evilbox)";
   const std::string page = write_html(report);
-  CHECK(page.find("another host (evilbox). If you trust it, add --foreign") != std::string::npos);
+  CHECK(page.find("another host (evilbox). If you trust the session, add --foreign") != std::string::npos);
   CHECK(page.find("cudadiag bisect") == std::string::npos);
 }

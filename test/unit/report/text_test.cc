@@ -152,7 +152,7 @@ TEST_CASE("a CUDA library whose own error hides this one") {
   report.findings[0].reported_library = "libcublas.so.13";
   const std::string text = write_text(report, {});
   CHECK(text.find("Blamed  train.py:88 loss.item() (cudaMemcpyAsync): innocent\n"
-                  "        libcublas.so.13 made that call; its own error hides this one\n") != text.npos);
+                  "        libcublas.so.13 issued that call; its own error hides this one\n") != text.npos);
 }
 
 TEST_CASE("the call that returned the error is innocent if the failed operation is known") {
@@ -225,9 +225,9 @@ TEST_CASE("the time and the command of the run are shown on request, in one line
 TEST_CASE("facts that the next rerun will add are shown as not yet known") {
   TextOptions options;
   options.suggest_rerun = false;
-  CHECK(write_text(python_report(), options).find("\nDevice  line, block, thread: not known yet\n") !=
+  CHECK(write_text(python_report(), options).find("\nDevice  line, block, thread: not yet known\n") !=
         std::string::npos);
-  CHECK(write_text(python_report(), {}).find("not known (no rerun)") != std::string::npos);
+  CHECK(write_text(python_report(), {}).find("unknown (no rerun)") != std::string::npos);
 }
 
 TEST_CASE("a source line is cut only at the terminal's width, and never with -v") {
