@@ -220,7 +220,7 @@ std::string no_reruns_of(const session::Session& session) {
     const std::string loss = session.processes.empty() ? ", and what it had recorded is lost" : "";
     return "its cudadiag run was killed" + loss + ": " + run_again(begun.command, begun.working_directory);
   }
-  const std::string why = "no cudadiag run finished this session, so the command of its program is unknown: ";
+  const std::string why = "cudadiag run did not complete this session, so the command of its program is unknown: ";
   for (const session::Process& process : session.processes) {
     if (process.argv.empty()) continue;
     return why + run_again(process.argv, session::value_of(process.record, session::Property::cwd));
