@@ -42,7 +42,8 @@ constexpr bool is_asynchronous(Kind kind) {
 struct Candidate {
   const session::Operation* operation = nullptr;
   std::string because;  // the reason for its place in the list: "next after the last finished operation of its stream"
-  // The number of stream operations the process had issued, this one included; nullopt if the rings lost too much.
+  // The number of stream operations that the process had issued, including this one; nullopt if the rings lost too
+  // much.
   std::optional<std::uint64_t> process_ordinal;
   // The node of a launched graph that may have failed; null if unknown. If `nodes` nodes of its line may have failed,
   // `node` is the first. `node_index` is its number, from 1 to `nodes_of_graph`.
@@ -64,7 +65,7 @@ struct Standstill {
   std::uint32_t site = 0;                      // of that call
   const session::Operation* issues = nullptr;  // the operation that the call issues, if any
   std::optional<StreamWait> wait{};            // what the first candidate waits for, if anything
-  const session::Stall* stall = nullptr;       // set if found while the program ran, which may have recovered
+  const session::Stall* stall = nullptr;       // set if the hang was found while the program ran; it may have recovered
 };
 
 struct Failure {
@@ -158,7 +159,7 @@ struct Note {
   std::optional<NotedCalls> calls{};
 };
 
-// The ranks of a hanging job, by NCCL's communicators.
+// The ranks of a hanging job, according to NCCL's communicators.
 struct JobGroups {
   GroupAnswer answer;
   std::vector<RankState> states;
@@ -169,7 +170,7 @@ struct Analysis {
   Verdict verdict = Verdict::no_cuda_failure;
   // Earliest first, then the `suspected` ones, also by time: a guess never comes before a measured failure.
   std::vector<Failure> failures;
-  std::vector<Note> notes;           // from the launcher and the recorders too
+  std::vector<Note> notes;           // including those of the launcher and the recorders
   std::optional<Grade> first_grade;  // of the first failure, before reruns changed it
   std::vector<Rerun> reruns;         // one for each of session.reruns
   Vanished vanished = Vanished::no;  // of asynchronous failures

@@ -84,8 +84,8 @@ Errors last_words(const Errors& errors) {
   return result;
 }
 
-// A program may look up a function that need not exist. It ended because of a look-up only if it made that look-up
-// once, and no later CUDA call of the program is known.
+// A program may look up a function that need not exist. A failed look-up counts as the reason for its end only if it
+// happened once, and no later CUDA call of the program is known.
 const FailedCall* last_question(const ProcessRecord& record) {
   if (record.errors.empty() || !found_no_function(record.errors.back())) return nullptr;
   const FailedCall& last = record.errors.back();

@@ -13,7 +13,7 @@ namespace cudadiag::analyse {
 
 struct ForwardLaunches {
   std::vector<const session::Operation*> claims;  // launches with the node's number, in the order of issue
-  bool whole = false;  // the first of these is the very first, because the thread's earlier records are known
+  bool whole = false;  // no earlier launch of the node is missing, because the thread's earlier records are known
 };
 
 // Returns whether the thread was running an autograd node backwards when it issued the operation.
@@ -36,7 +36,7 @@ bool is_engine_call(const std::string& file, const std::string& function);
 // Returns whether it is a frame of PyTorch itself inside which the user's own autograd.Function runs forward.
 bool is_function_apply(const std::string& file, const std::string& function);
 
-// Returns "GatherBackward0" for "N5torch8autograd9generated15GatherBackward0E". Returns a type of another form
+// Returns "GatherBackward0" for "N5torch8autograd9generated15GatherBackward0E". Returns a type of a different form
 // unchanged, and "" if the type is unknown.
 std::string node_name(const session::ProcessRecord& record, const session::Operation& backward);
 

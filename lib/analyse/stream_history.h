@@ -51,7 +51,7 @@ struct StreamHistory {
   std::uint32_t completed = 0;  // everything up to this ordinal has finished, by markers and host waits
 };
 
-// One per stream of the process, in its order.
+// Returns one history per stream, in the order of the process's streams.
 std::vector<StreamHistory> stream_histories(const session::ProcessRecord& record, const EventLog& events);
 
 // Returns whether the stream received the operation: it did not if it went into a graph, or its call failed.

@@ -11,12 +11,12 @@
 
 namespace cudadiag::analyse {
 
-// Returns whether only a kernel's instruction can raise the exception. Copies and memsets end in 700, 719 or hardware
+// Returns whether only a kernel's instruction can raise the exception. Copies and memsets raise 700, 719 or hardware
 // errors.
 bool only_kernels_raise(std::uint32_t code);
 
 struct Suspect {
-  // The end of its own call, as far as that makes it likelier or less likely.
+  // How its own call ended, as far as that affects its likelihood.
   enum class Call { queued, not_returned, refused };
 
   const session::Operation* operation = nullptr;

@@ -92,7 +92,7 @@ struct Warp {
   Home home;
   std::uint32_t id = 0, valid = 0, active = 0;  // the masks have a bit per lane
   bool broken = false;                          // stopped by a trap or breakpoint
-  std::uint32_t shared_bytes = 0;               // of its block, including the system's; 0 if unknown
+  std::uint32_t shared_bytes = 0;               // of its block, including the system's part; 0 if unknown
   std::optional<std::uint64_t> error_pc;
 };
 

@@ -14,8 +14,8 @@ namespace cudadiag::evidence {
 struct AccessSummary {
   std::string kind, space;                 // "load", "global"
   std::uint32_t bytes = 0;                 // 0 if unknown
-  std::optional<std::uint64_t> address;    // number, from 1, of the parameter that the address comes from
-  std::optional<std::uint32_t> parameter;  // number, from 1, of the parameter that the address is made of
+  std::optional<std::uint64_t> address;    // of the first thread
+  std::optional<std::uint32_t> parameter;  // number, from 1, of the parameter that the address comes from
   std::uint32_t parameter_byte = 0;        // offset of the word in it
   std::optional<std::uint64_t> value;      // of that word
 };

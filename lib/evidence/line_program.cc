@@ -62,7 +62,7 @@ bool read_header(Bytes bytes, Unit& unit) {
   return true;
 }
 
-// The place of the names of a unit's inlined functions.
+// Where the names of a unit's inlined functions are.
 struct UnitNames {
   std::uint64_t first = 0;  // in .debug_str
   std::uint64_t last = 0;   // the furthest name used, relative to first

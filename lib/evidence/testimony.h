@@ -21,7 +21,7 @@ struct SourceLine {
 // An instruction in device code.
 struct CodePlace {
   std::uint64_t pc = 0;
-  std::string function{};           // empty if the code around it was not kept
+  std::string function{};           // empty if the code around it is not in the dump
   std::uint64_t offset = 0;         // in the function
   std::vector<SourceLine> lines{};  // innermost first, through inlined functions to the function itself; often empty
 };
@@ -89,7 +89,7 @@ struct Testimony {
   std::vector<std::uint32_t> failed_sms;  // SMs that report an exception
   std::optional<DumpedFailure> failure;   // nullopt if the dump was requested
   std::vector<RunningKernel> running;     // for a requested dump
-  std::uint64_t damaged = 0;              // number of parts left out because they cannot be right
+  std::uint64_t damaged = 0;              // number of parts that were ignored as invalid
 };
 
 // Returns nullopt if `file` is not a GPU core dump.

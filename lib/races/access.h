@@ -27,7 +27,7 @@ struct Access {
   StreamNumber stream = 0;
   Mode mode = Mode::unknown;
   What what = What::kernel;
-  bool exact = false;       // false: `begin` is an address that a kernel received, and how far it reaches is unknown
+  bool exact = false;       // false: `begin` is an address that a kernel received; the kernel's reach is unknown
   std::uint8_t thread = 0;  // that issued the operation
   // may_end: the kernel also received a lower address in the same memory, so this one may be an end pointer.
   // may_be_base: the kernel also received this address on another stream, so each launch may use its own part.
@@ -41,7 +41,7 @@ struct Access {
   std::uint64_t end() const { return begin + pitch * (rows - 1) + width; }
 };
 
-// The bytes at one side of a copy, or those of a memset. If rows or bytes are 0, the reach is unknown. Overlapping rows
+// The bytes on one side of a copy, or those of a memset. If rows or bytes are 0, the reach is unknown. Overlapping rows
 // are merged into one piece.
 struct Extent {
   std::uint64_t pitch = 0, bytes = 0, width = 0;  // bytes: of all rows together; 0 if unknown

@@ -22,7 +22,7 @@ using operation::Kind;
 
 constexpr std::size_t kMostThreads = 8192;
 constexpr std::size_t kMostPending = 256;
-constexpr std::size_t kMostLaunches = 1u << 14;  // distinct facts about the parameter words of launches
+constexpr std::size_t kMostLaunches = 1u << 14;  // different combinations of facts about parameter words
 constexpr std::uint64_t kPerThreadStream = 2;    // CU_STREAM_PER_THREAD of cuda.h, after CU_STREAM_LEGACY
 
 std::uint32_t context_of(const std::byte* stream) { return wire::load(stream, wire::stream::kContext); }
@@ -282,7 +282,7 @@ std::uint32_t Feed::launch_words(const Pending& pending) {
   launch_.live.clear();
   launch_.zeros = pending.zeros;
   std::uint64_t hash = wire::mix(wire::kHashSeed, pending.zeros);
-  // One address allows no conclusion, and with too many some may be missing.
+  // One address allows no conclusion. If there are too many, some may be missing.
   const bool telling = pending.words.size() >= 2 && pending.words.size() < race::kMostWords;
   for (auto word = pending.words.begin(); telling && word != pending.words.end(); ++word) {
     const auto same = std::find_if(pending.words.begin(), word, [&](const Word& w) { return w.value == word->value; });

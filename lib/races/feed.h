@@ -89,7 +89,7 @@ class Feed : public session::RingReader {
   void kernel(const Issued& issued, const Pending& pending);
   // Adds the bytes that a kernel uses through one word, as far as they are known. Returns whether all are known.
   bool add_bytes(const Access& access, const std::vector<sass::ParameterBytes>& bytes);
-  // `pointer`: the address that the kernel was given.
+  // `pointer`: the address that the kernel received.
   void note_overrun(const Access& access, std::uint64_t pointer);
   void copy(const std::byte* record, StreamNumber stream, const Pending& pending);
   void place(Access access, const Part& part, StreamNumber stream);

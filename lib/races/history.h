@@ -29,8 +29,8 @@ struct Conflict {
   // Set if neither side is known to write, both may be atomic, or one may end where the other begins. Also set if there
   // may be an order that we cannot see.
   bool possible = false;
-  bool ever_waited = false;  // the second access's stream has waited for the first one's stream, for something earlier
-  bool uncertain = false;    // implies `possible`: the order is the unknown part
+  bool ever_waited = false;  // the second access's stream has waited for the first one's, but for something earlier
+  bool uncertain = false;    // implies `possible`: it is the order that is unknown
   bool several = false;      // some of these pairs have different parameters
   std::uint64_t times = 1;   // number of such pairs
 };
@@ -66,7 +66,7 @@ class History {
   // The first pairs for which it is unknown whether, or where, either side writes. One entry per pair of parameters.
   const std::vector<Conflict>& unjudged_pairs() const { return unjudged_pairs_; }
   std::uint64_t unlisted() const { return unlisted_; }    // pairs for which there was no room
-  std::uint64_t forgotten() const { return forgotten_; }  // dropped for lack of room; others might have raced with them
+  std::uint64_t forgotten() const { return forgotten_; }  // dropped for lack of room; later ones might have raced with them
   std::uint64_t unjudged() const { return unjudged_; }    // total number of such pairs
   std::size_t size() const { return accesses_; }
 

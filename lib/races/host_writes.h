@@ -1,5 +1,5 @@
-// Copies whose source the recorder watches (wire/race_record.h), and those changes to a source that no recorded
-// operation can have made, but only the host.
+// Copies whose source the recorder watches (wire/race_record.h), and the changes to a source that only the host can
+// have made: no recorded operation accounts for them.
 //
 // A change while the stream was held back is certain: everything ordered before the copy had finished. An earlier
 // change may also be the work of something ordered before the copy.

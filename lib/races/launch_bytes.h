@@ -1,6 +1,6 @@
 // The bytes that launches use through their parameters, from the kernels' code. Launches that differ only in their
 // addresses are evaluated once. If several kernels share a name (Triton compiles one for each kind of argument), it is
-// unknown which one was launched; bytes are then known only if all of these kernels use the same.
+// unknown which one was launched; bytes are then known only if all of these kernels use the same bytes.
 #pragma once
 
 #include <cstddef>

@@ -244,8 +244,8 @@ void Order::host_joins(const Clock& clock, Component component, Moment at) {
   if (clock.vague()) stranger_met();
 }
 
-// The host has seen all work of the stream finish. What else the stream waited for was issued before now, and stays
-// uncertain.
+// The host has seen all work of the stream finish. Anything else that the stream waited for was issued before now, and
+// its order stays uncertain.
 void Order::finished(Stream& stream) {
   host_joins(stream.clock, stream.component, now_);
   stream.clock.sharpen();

@@ -21,7 +21,7 @@ namespace cudadiag::races {
 struct StreamTraits {
   std::uint64_t handle = 0;   // as the program passes it
   std::uint32_t context = 0;  // any number that distinguishes contexts
-  bool legacy = false;        // the default stream, which waits for its context's blocking streams as they wait for it
+  bool legacy = false;        // the default stream: it and its context's blocking streams wait for each other
   bool blocking = true;
 };
 
@@ -54,7 +54,7 @@ class Order {
   // The stream's latest operation overwrites words by other means. A stream that waits for one of these words is
   // assumed to wait for a value written afterwards.
   void words_overwritten(std::uint64_t begin, std::uint64_t end, StreamNumber stream);
-  // A host function runs: without a driver call, the host may learn that everything before it in the stream has
+  // The stream reaches a host function. The host may learn there, without a driver call, that everything before it has
   // finished.
   void host_told(StreamNumber stream);
   // The stream waits for something outside this process.

@@ -44,7 +44,7 @@ struct ParameterBytes {
   auto operator<=>(const ParameterBytes&) const = default;
 };
 
-// An access that some threads make whatever the memory contains.
+// An access that some threads make regardless of the contents of memory.
 struct CertainAccess {
   std::uint32_t instruction = 0;  // its address in the code
   AccessKind kind = AccessKind::load;
@@ -53,7 +53,7 @@ struct CertainAccess {
   std::optional<std::uint32_t>
       parameter;                     // offset of the word that positions are relative to; nullopt if they are absolute
   std::int64_t least = 0, most = 0;  // positions of the first byte; some thread uses each of these two
-  std::int64_t step = 0;             // positions are a multiple of it apart; 0 if there is only one
+  std::int64_t step = 0;             // distances between positions are multiples of this; 0 if there is only one
   auto operator<=>(const CertainAccess&) const = default;
 };
 

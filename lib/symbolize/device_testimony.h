@@ -51,7 +51,7 @@ struct WitnessWords {
 
 // A rerun under compute-sanitizer.
 struct SanitizerTestimony {
-  std::vector<std::string> kernels;  // mangled names of those it checked
+  std::vector<std::string> kernels;  // mangled names of the kernels that it checked
   evidence::SanitizerLog log;
   std::string failed;  // how it ended, if it failed and found nothing: "signal 11"
 };
@@ -68,7 +68,7 @@ struct DeviceTestimony {
   // them.
   std::map<std::uint32_t, DeviceFailure> of_first_run;
   std::string dump;         // the core dump that was read; empty if none was written
-  bool unfinished = false;  // the driver reported that it began to write one, but not that it finished
+  bool unfinished = false;  // the driver reported that it began a dump, but not that it finished
   std::string unreadable;   // a sentence that says why the dump shows nothing
   std::string cut_short;    // why the pass was ended early
   std::optional<DeviceFailure> failure;

@@ -309,8 +309,8 @@ std::optional<std::uint64_t> DwarfLines::unit_at(std::uint64_t address) {
   return std::prev(after)->unit;
 }
 
-// Takes the ranges from the units themselves. Clang writes no .debug_aranges, and there, functions that the linker
-// dropped can hide others.
+// Takes the ranges from the units themselves. Clang writes no .debug_aranges, and in that section, functions that the
+// linker dropped can hide others.
 void DwarfLines::index_units() {
   units_.emplace();
   Dwarf_CU* cu = nullptr;

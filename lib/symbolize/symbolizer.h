@@ -1,6 +1,6 @@
 // Turns recorded stacks into source frames: ELF symbols and DWARF for native frames, CPython's line tables for Python
 // frames, demangling, and the rule of which code is the user's. Reads each module from disk once. A module whose
-// build-id differs from the recorded one gives no lines and a note. Not thread-safe.
+// build-id differs from the recorded one yields a note instead of lines. Not thread-safe.
 #pragma once
 
 #include <memory>

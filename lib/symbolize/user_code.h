@@ -1,4 +1,4 @@
-// Decides which code is the user's own, and so which line of a stack is the true one.
+// Decides which code is the user's own, and therefore which line of a stack is the true one.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,9 @@
 
 namespace cudadiag::symbolize {
 
-// The rule, with the user's options for certain files and folders. The option with the most specific path that contains
-// the file decides; of equally specific ones, the last. Without such an option, the file's folder and name decide.
+// The rule for this decision, including the user's options for certain files and folders. The option with the most
+// specific path that contains the file decides; of equally specific ones, the last. Without such an option, the file's
+// folder and name decide.
 class UserCode {
  public:
   UserCode() = default;
@@ -23,8 +24,7 @@ class UserCode {
   // notebook cells are the user's.
   bool python(std::string_view file) const;
   bool python(const PythonFrame& frame) const;
-  // Returns whether the code was generated at run time, so that it may be a library's, and no option of the user's
-  // names it.
+  // Returns whether the code was generated at run time, perhaps by a library, and no option of the user's names it.
   bool made_at_run_time(const PythonFrame& frame) const;
 
   // Returns false for system, CUDA and framework libraries, the interpreter and the recorder. No option changes that
@@ -60,7 +60,7 @@ LaunchFrames launch_frames(const std::vector<NativeFrame>& native, std::string_v
 // that launches a kernel has that kernel's name and the line of its definition, not of the launch.
 void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCode& code = {});
 
-// The marks decide, but a frame that is the host side of `kernel` is never the true line.
+// The `user` marks decide, but a frame that is the host side of `kernel` is never the true line.
 TrueLine find_true_line(const SourceStack& stack, std::string_view kernel);
 
 }  // namespace cudadiag::symbolize

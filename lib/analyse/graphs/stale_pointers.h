@@ -12,7 +12,7 @@ namespace cudadiag::analyse {
 std::optional<Failure> stale_replay(const session::Process& process);
 
 // Returns the pointer that makes this launch likely to have failed with an illegal address; null if there is none. The
-// memory was freed since the graph was made or last launched, and live allocations do not cover all of it again.
+// memory was freed since the graph was created or last launched, and live allocations do not cover all of it again.
 //
 // No data flow shows that the kernel used the pointer. An eight-byte parameter is nevertheless enough: it is a pointer,
 // and the error comes at the first launch that can encounter the freed memory. A word in a structure may be left over
@@ -24,7 +24,7 @@ const session::StalePointer* stale_pointer_of(const session::ProcessRecord& reco
 // If the likeliest candidate is such a launch, blames its node and names the memory that it pointed to.
 void blame_stale_pointer(Failure& failure);
 
-// Replaces the node by its launch: there is better evidence than the pointer for which operation failed.
+// Replaces the node by its launch, because something shows the failed operation better than the pointer does.
 void forget_stale_pointer(Failure& failure);
 
 }  // namespace cudadiag::analyse

@@ -7,8 +7,8 @@ namespace {
 
 using session::Operation;
 
-// Waits that their stream may not have passed yet, oldest first. A wait depends only on earlier operations, so one pass
-// in this order follows every chain completely and cannot loop.
+// Returns the waits that their streams may not have passed yet, oldest first. A wait depends only on earlier
+// operations, so one pass in this order follows every chain completely and cannot loop.
 std::vector<const Operation*> open_waits(const std::vector<StreamHistory>& histories) {
   std::vector<const Operation*> waits;
   for (const auto& history : histories) {

@@ -21,7 +21,7 @@ using session::ProcessRecord;
 
 // Ranks that wait for each other advance at most this far after they diverge.
 constexpr std::uint64_t kFar = 16;
-// Two threads may issue their collectives in any order, so a swapped one is searched for among this many.
+// Two threads may issue their collectives in any order. Collectives at most this far apart may be swapped.
 constexpr std::uint64_t kAtOnce = 8;
 
 bool names(std::string_view kernel, std::initializer_list<std::string_view> parts) {
@@ -77,7 +77,8 @@ class Sequence {
   wire::site_key::Key line(const Operation& operation) const { return sites_[operation.site - 1].line; }
   wire::site_key::Key kernel(const Operation& operation) const { return sites_[operation.site - 1].kernel; }
 
-  // Returns the number of other kernels between that collective and the previous one; nullopt if some are not recorded.
+  // Returns the number of other kernels between the collective with this number and the previous one; nullopt if some
+  // are not recorded.
   std::optional<std::uint64_t> kernels_before(std::uint64_t number) const {
     const Operation *previous = at(number - 1), *operation = at(number);
     if (previous == nullptr || operation == nullptr || previous->ticks < complete_since_) return std::nullopt;
@@ -142,7 +143,7 @@ class Sequence {
              (since != 0 || recorded_.size() == issued_);
   }
 
-  // Returns the tick since which no collective is missing. Sets complete_since_, the same for all operations.
+  // Returns the tick from which on no collective is missing. Sets complete_since_ to the same for all operations.
   std::uint64_t find_horizons(const std::set<std::uint32_t>& threads) {
     const std::vector<std::uint64_t> horizons = threads_complete_since(process_.record);
     std::uint64_t since = 0;
@@ -196,7 +197,7 @@ std::optional<Ranks> compare(const std::vector<Sequence>& ranks, std::uint64_t n
   return result;
 }
 
-// The numbers of kernels that the ranks launched between that collective and the previous one.
+// The numbers of kernels that the ranks launched between a collective and the previous one.
 struct Turn {
   bool known = false, even = false;
   std::optional<Ranks::Uneven> uneven;  // one rank launched at least half as many again as each of the others
@@ -342,8 +343,8 @@ std::optional<Ranks> parted_ranks(const std::vector<const Process*>& processes) 
     last = std::max(last, rank.issued());
     least = std::min(least, rank.issued());
   }
-  // At the number after a rank's last collective, it is certain that the rank has not reached it. Later, nothing can be
-  // compared.
+  // Some rank has no collective with the number least + 1, so the ranks diverge there at the latest. The records must
+  // reach back to it.
   if (last == 0 || least + 1 < first) return std::nullopt;
   std::optional<Ranks> result;
   for (std::uint64_t number = first; number <= last; ++number) {

@@ -37,8 +37,8 @@ struct Ranks {
   Difference difference = Difference::none;
   std::vector<RankCall> calls;  // sorted by rank; those without one follow, by pid
 
-  // A skipped collective may be mistaken for the next one of its line, so that the ranks diverge much later. At the
-  // skipped one, that rank launches the kernels of two iterations between two collectives.
+  // If a rank skips a collective, the next one of its line may be mistaken for it. The ranks then seem to diverge much
+  // later. At the skipped one, that rank launches the kernels of two iterations between two collectives.
   struct Uneven {
     std::uint64_t number = 0;  // the collective that follows these kernels
     const session::Process* process = nullptr;
@@ -49,10 +49,10 @@ struct Ranks {
   std::optional<Uneven> uneven;
 
   bool all_have_come() const;
-  // Returns whether a thread that called it, and perhaps later ones, had issued nothing for long when its process's
-  // recording ended.
+  // Returns whether a thread that called the collective, and perhaps later ones, had issued nothing for long when the
+  // recording of its process ended.
   bool waited_for_long() const;
-  // The ranks do not diverge: all have called the same number of collectives, in the same way.
+  // Returns whether the ranks do not diverge: all have called the same number of collectives, in the same way.
   bool agree() const { return difference == Difference::none && all_have_come(); }
 };
 
@@ -61,7 +61,7 @@ struct Ranks {
 // - something was not recorded, or the recording does not reach back to where they diverge;
 // - collectives run in graphs, or some kernels involve only two ranks, as those of a pipeline do;
 // - ranks continued long after they diverged, perhaps intentionally, or their threads take turns;
-// - a rank has not come, but waits in another collective itself, or nobody waits in this one any more;
+// - a rank that has not come waits in another collective itself, or no rank waits in this one any more;
 // - the ranks agree, but not all of them are blocked there.
 std::optional<Ranks> parted_ranks(const std::vector<const session::Process*>& processes);
 

@@ -28,7 +28,7 @@
 
 namespace cudadiag::analyse {
 
-// Twice the rows and twice the columns take four times as long, and an epoch or a batch may well grow so much.
+// Twice the rows and twice the columns take four times as long, and an epoch or a batch may well grow by that much.
 inline constexpr double kFarLonger = 4;
 inline constexpr double kFarLate = 10;
 
@@ -36,7 +36,7 @@ class StallRule {
  public:
   explicit StallRule(double limit) : limit_(limit) {}
 
-  // Notes how far the streams are. Returns true if judge() is due.
+  // Notes the progress of the streams. Returns true if judge() is due.
   bool look(double now, const std::vector<session::StreamProgress>& streams);
 
   // Returns the new stalls; `process` is its state at `now`. Call this after look(). `others_work`: another process of

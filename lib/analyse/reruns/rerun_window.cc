@@ -18,7 +18,7 @@ namespace {
 
 using wire::site_key::Key;
 
-// Data that differ slightly between runs shift a call slightly.
+// If the data differ slightly between runs, the number of a call may, too.
 constexpr std::uint32_t kSlack = 8;
 
 constexpr std::uint32_t kSlackOfLaunch = 2;  // each launch in it is saved
@@ -63,7 +63,8 @@ std::uint32_t first_saved(const Candidate& candidate) {
   return ordinal > kSlackOfLaunch ? ordinal - kSlackOfLaunch : 1;
 }
 
-// Returns false if other nodes of the same launch may have failed too: the saved one would then seem not to fail alone.
+// Returns false if other nodes of the same launch may have failed too. The saved node may then be the wrong one, which
+// does not fail when it runs alone.
 bool names_its_node(const Failure& failure, const Candidate& candidate) {
   if (&candidate == &failure.candidates.front() && failure.kind != Kind::async_error) return true;
   return std::none_of(failure.candidates.begin(), failure.candidates.end(), [&](const Candidate& other) {

@@ -11,7 +11,7 @@ namespace cudadiag::analyse {
 
 // How far a rerun reaches; each value reaches further than the one before.
 enum class Reach {
-  calls,       // the candidates' calls: their sites, each from its call on
+  calls,       // the candidates' sites, each from the candidate's call on
   sites,       // all calls of the candidates' sites and kernels
   everything,  // every operation
 };

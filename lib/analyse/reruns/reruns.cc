@@ -384,7 +384,7 @@ void note_disturbed(const std::vector<Rerun>& reruns, std::vector<Note>& notes) 
   }
 }
 
-// Adds the fact that reruns did not fail to the first run's failure. `reruns` ran the same source.
+// Notes in the first run's failure that reruns did not fail. `reruns` ran the same source.
 void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Failure& failure) {
   const auto count = [&](Rerun::Outcome outcome) {
     return std::count_if(reruns.begin(), reruns.end(), [&](const Rerun& rerun) { return rerun.outcome == outcome; });

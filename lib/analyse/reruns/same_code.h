@@ -12,8 +12,8 @@ namespace cudadiag::analyse {
 // The key of the first candidate's site; 0 if there is none.
 wire::site_key::Key lead_key(const Failure& failure);
 
-// Returns which call of its site failed in the rerun. Calls made before the hook took values have another site there,
-// with the key `whole`. If native stacks are not recorded, they have the same site.
+// Returns the number of the failing call at its site. In the rerun, calls from before the hook read values have a
+// different site, with the key `whole`. If native stacks are not recorded, all calls have the same site.
 std::uint32_t ordinal_again(const Failure& again, wire::site_key::Key whole);
 
 struct SameCode {

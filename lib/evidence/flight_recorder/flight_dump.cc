@@ -42,7 +42,7 @@ std::vector<std::int32_t> ranks_of(std::string_view text, std::size_t most) {
   return ranks;
 }
 
-// The elements of all tensors together; a number that does not fit becomes the largest.
+// The number of elements in all tensors together. A number that does not fit becomes the largest one.
 std::uint64_t elements_of(Value sizes) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < std::min(sizes.size(), kMostTensors); ++i) {

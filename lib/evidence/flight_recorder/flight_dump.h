@@ -31,7 +31,7 @@ struct FlightCall {
 
   std::uint32_t group = 0;       // index in FlightDump::groups
   std::uint64_t collective = 0;  // its number among the collectives of its group; calls of a batch share one
-  std::uint64_t message = 0;     // the same for sends and receives
+  std::uint64_t message = 0;     // likewise, for sends and receives
   bool is_message = false;
   State state = State::scheduled;
   std::string function;                 // "all_reduce", "send 0->1"; without the backend

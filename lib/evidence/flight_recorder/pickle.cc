@@ -116,7 +116,7 @@ class Machine {
   }
 
   // Moves the values after the mark into the empty list or dictionary before it. Rejects a list or dictionary that was
-  // stored, because it could come to contain itself.
+  // stored, because it could end up containing itself.
   void fill(Kind kind) {
     const std::size_t first = take_mark();
     if (!refused_.empty() || !has(stack_.size() - first + 1)) return;
@@ -219,7 +219,7 @@ class Machine {
   std::size_t at_ = 0;
   std::vector<std::uint32_t> stack_, memory_;
   std::vector<std::size_t> marks_;  // sizes of the stack
-  std::vector<bool> stored_;        // by value; those beyond it were not
+  std::vector<bool> stored_;        // by value; later values were not stored
   bool stopped_ = false;
   std::string refused_;
 };

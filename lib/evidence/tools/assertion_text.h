@@ -23,7 +23,7 @@ struct Assertion {
   std::string file;
   std::uint32_t line = 0;
   std::string function;  // as the compiler writes it: "void scale(int *)", "scale", "operator()"; empty for Triton
-  std::array<std::uint32_t, 3> block{}, thread{};  // of the first that was printed
+  std::array<std::uint32_t, 3> block{}, thread{};  // of the thread that was printed first
   std::uint64_t threads = 0;                       // number of threads that printed it, each counted once
 };
 

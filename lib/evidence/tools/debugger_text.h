@@ -47,7 +47,7 @@ CrossCheck cross_check(const DumpedFailure& failure, const DebuggerTestimony& de
 
 // The result of asking the debugger.
 struct DebuggerWitness {
-  std::string failed;  // a sentence that says why it has no answer; if empty, see `check`
+  std::string failed;  // why the debugger gave no answer, as a sentence; if empty, see `check`
   CrossCheck check;
 };
 

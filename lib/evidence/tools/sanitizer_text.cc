@@ -206,8 +206,8 @@ std::string hexadecimal(std::uint64_t value) {
   return {text.data(), end};
 }
 
-// The position of the accessed bytes relative to the allocation. Computed here, because releases of the tool count
-// differently.
+// The position of the accessed bytes relative to the allocation. Computed here, because different releases of the tool
+// count differently.
 std::string relation(const InvalidAccess& access) {
   const auto [begin, size] = *access.nearest;
   const std::uint64_t at = *access.address;

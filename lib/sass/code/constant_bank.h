@@ -12,7 +12,7 @@ struct SizeInBank {
   std::size_t axis = 0;
 };
 
-// These places depend on the architecture, which `bank_offset`, the beginning of the parameters, identifies.
+// These places depend on the architecture. `bank_offset`, where the parameters begin, shows which one it is.
 inline std::optional<SizeInBank> size_in_bank(std::uint32_t bank_offset, std::uint32_t offset) {
   const bool older = bank_offset == 0x160 || bank_offset == 0x210;
   if ((!older && bank_offset != 0x380) || offset % 4 != 0) return std::nullopt;

@@ -187,7 +187,7 @@ void Instructions::call(const Step& s) {
   for (std::uint32_t at = kFirstArgument; at < kEndOfArguments; ++at) s.state.set(at, 0, s.predicate);
 }
 
-// After an instruction sets a predicate, the old name means a new condition. Carries follow the result.
+// After an instruction sets a predicate, its name stands for a new condition. Carries follow the result operand.
 void Instructions::forget_conditions(const Step& s) {
   const auto& operands = s.i.operands;
   for (std::size_t at = 0; at < s.first && at < 2; ++at) s.state.forget_condition(operands[at]);

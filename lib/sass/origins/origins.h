@@ -10,15 +10,15 @@ namespace cudadiag::sass {
 
 // One possible source of a register's value, or of a part of it.
 //
-//   word      half of a word of the parameters, or that word plus something: bytes from their beginning, multiple of 4
-//   place     lower half of the address of a word of the parameters: bytes from their beginning
-//   kUpper    upper half of such an address
-//   number    exactly this
-//   kTop      any word of the parameters
-//   kThread   something that is made, among others, of the number of a thread or block
+//   word      half of a parameter word, or that word plus something: its offset in the parameters, a multiple of 4
+//   place     lower half of the address of a parameter word: the offset of that word
+//   kUpper    upper half of the address of a parameter word
+//   number    exactly this number
+//   kTop      any parameter word
+//   kThread   something computed from a thread or block number, and perhaps from other values
 //   kAddend   a parameter, or the sum or product of one and something else: likely more than 0 for every thread
 //   kBefore   a number less than 0
-//   kConstant a number in the code, other than 0, which is not kept
+//   kConstant a number in the code other than 0; its value is not kept
 //
 // kIndexed: a word of the array that begins there, or a place in that array. kChosen, with kIndexed: the index of a
 // word does not come from a thread or block number, so all threads may use the same element. kMoved, for a lower half:
