@@ -66,7 +66,7 @@ class History {
   // The first pairs for which it is unknown whether, or where, either side writes. One entry per pair of parameters.
   const std::vector<Conflict>& unjudged_pairs() const { return unjudged_pairs_; }
   std::uint64_t unlisted() const { return unlisted_; }    // pairs for which there was no room
-  std::uint64_t forgotten() const { return forgotten_; }  // dropped for lack of room; later ones might have raced with them
+  std::uint64_t forgotten() const { return forgotten_; }  // dropped for lack of room; they might still have raced
   std::uint64_t unjudged() const { return unjudged_; }    // total number of such pairs
   std::size_t size() const { return accesses_; }
 
