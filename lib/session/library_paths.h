@@ -1,5 +1,5 @@
-// Facts from paths: which files and modules belong to the system, CUDA, frameworks and Python. The analysis uses them
-// to compare runs. The line that a report shows first follows from rules for whole stacks in symbolize/user_code.h,
+// Tells from paths which files and modules belong to the system, CUDA, frameworks and Python. The analysis uses this to
+// compare runs. The line that a report shows first is chosen by the rules for whole stacks in symbolize/user_code.h,
 // which include the user's own rules.
 #pragma once
 
@@ -7,12 +7,12 @@
 
 namespace cudadiag::session {
 
-// Returns whether a file or module without a rule from the user is the user's, by its place and name.
+// Returns whether a file or module is the user's, judging by its path. The user's own rules do not count here.
 bool is_python_file_of_users(std::string_view file);
 bool is_module_of_users(std::string_view path);
 
-// Returns whether it names code that a library makes at run time: from a string, or a file that the program wrote
-// itself. The code of `python -c` looks the same.
+// Returns whether `file` stands for code that a library generates at run time, from a string or in a file that the
+// program wrote itself. The code of `python -c` looks the same.
 bool is_made_at_run_time(std::string_view file);
 
 // Written by a compiler at run time: Inductor's modules, in any folder, and Triton's cached files.

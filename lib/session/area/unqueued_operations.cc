@@ -13,7 +13,7 @@ namespace {
 struct Recorded {
   std::set<std::uint32_t> unfinished;
   std::uint32_t open = 0;   // calls in flight that have a record
-  std::uint32_t alone = 0;  // the newest that began with no thread in a call: all earlier ones had returned
+  std::uint32_t alone = 0;  // the newest issued with no other thread in a call: earlier calls had returned
 };
 
 // A marker, or an operation that was alone, was queued while no other thread was in a call. If an earlier ordinal has

@@ -389,7 +389,7 @@ def full_disk_is_no_success(machine):
 
 def list_tells_a_run_that_goes_on_from_one_that_was_killed(machine):
     expect_success(machine.cudadiag("env"))
-    expect_in("(unknown command: nothing was recorded yet with the environment that cudadiag env printed: ",
+    expect_in("(unknown command: nothing has been recorded yet with the environment that cudadiag env printed: ",
               machine.cudadiag("list").stdout, "list")
     run = machine.start(*machine.command("run", "--", "sh", "-c", "echo ready; read line"))
     expect(run.stdout.readline(), "ready\n", "first line")
@@ -406,7 +406,7 @@ def list_shows_what_was_recorded_without_the_launcher(machine):
     expect_in("  not finished  -  ", line, "end")
     expect_in("ten_launches.py", line, "command")
     expect_in("cannot tell whether CUDA failed in this session: it was recorded without cudadiag run, or cudadiag run "
-              "was killed, so it is not known how its programs ended\n", machine.cudadiag("report").stdout, "report")
+              "was killed, so how its programs ended is unknown\n", machine.cudadiag("report").stdout, "report")
     refused = machine.cudadiag("bisect")
     expect((refused.stdout, refused.returncode), ("", 125), "bisect")
     expect_in("so the command of its program is unknown", refused.stderr, "why not")

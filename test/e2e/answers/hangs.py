@@ -291,7 +291,7 @@ def status_of_a_recording_that_is_damaged_says_so(machine):
     machine.run(*program("ten_launches.py"))
     (area,) = (machine.state / "cudadiag" / machine.sessions()[0] / "record").glob("*.area")
     os.truncate(area, 200)
-    for lost in (f"{area} was left out: it is too short to be a recording", "the recording of its processes is gone"):
+    for lost in (f"{area} was ignored: it is too short to be a recording", "the recording of its processes is missing"):
         heading, *rest = expect_success(machine.cudadiag("status")).stdout.splitlines()
         expect(bool(re.match(r"cudadiag: has ended, ran for [\d.]+ m?s: ", heading)), True, heading)
         expect(rest, ["no recording of a process could be read", "note: " + lost], "status")

@@ -66,7 +66,7 @@ def sessions_of_others_are_not_taken_for_the_newest_but_named(machine):
     for command in ("list", "report", "status"):
         result = machine.cudadiag(command, "-o", "shared")
         expect(result.returncode, 125, f"status of {command}")
-        expect_in(f"name one of them, such as shared/{renamed.name}", result.stderr, command)
+        expect_in(f"give the path of one, such as shared/{renamed.name}", result.stderr, command)
     expect_in("[bracketed]", machine.cudadiag("report", "shared/of-monday").stdout, "the one that is named")
 
 
@@ -291,8 +291,8 @@ def session_of_a_run_that_goes_on_is_said_to_be_one(machine):
 def folders_that_cannot_be_read_are_named(machine):
     (machine.folder / "file").touch()
     commands = ("list", "report", "bisect", "dump", "status", "top")
-    of_variable = "; correct it, or name the sessions' folder with -o FOLDER"
-    of_default = "; name the sessions' folder with -o FOLDER or CUDADIAG_DIR"
+    of_variable = "; correct it, or give the folder of the sessions with -o FOLDER"
+    of_default = "; give the folder of the sessions with -o FOLDER or CUDADIAG_DIR"
     for variables, message in (
             ({"CUDADIAG_DIR": f"{machine.folder}/gone"},
              f"CUDADIAG_DIR names {machine.folder}/gone, which does not exist" + of_variable),
@@ -418,8 +418,8 @@ def manifest_that_cannot_be_read_can_be_done_without(machine):
 
 def session_that_nothing_was_run_with_is_called_that(machine):
     name = shlex.split(expect_success(machine.cudadiag("env")).stdout.splitlines()[-1])[-1]
-    sentence = ("nothing was recorded yet with the environment that cudadiag env printed: no program has initialised "
-                "CUDA with it, or its recording could not be written here")
+    sentence = ("nothing has been recorded yet with the environment that cudadiag env printed: no program has initialised "
+                "CUDA with it, or the recording could not be written here")
     for given in (name, name.removesuffix(".incomplete")):
         expect(expect_success(machine.cudadiag("report", given)).stdout,
                f"cudadiag: cannot tell whether CUDA failed in this session: {sentence}\n", "report")
@@ -436,11 +436,11 @@ def doctor_names_the_folder_that_sessions_go_to(machine):
     expect(shown.returncode, 1, "status")
     expect_in(f"PROBLEM sessions          {machine.folder}/file/cudadiag cannot be used: Not a directory, so sessions go to "
               f"{machine.folder}/cudadiag-{os.geteuid()}\n", shown.stdout, "the folders")
-    expect_in(" fix: name another folder with CUDADIAG_DIR or -o FOLDER\n", shown.stdout, "fix")
+    expect_in(" fix: choose a different folder with CUDADIAG_DIR or -o FOLDER\n", shown.stdout, "fix")
     machine.environment["CUDADIAG_DIR"] = str(machine.folder / "file")
     shown = machine.cudadiag("doctor").stdout
     expect_in(f" {machine.folder}/file is not a folder, so sessions go to ", shown, "the folder that was named")
-    expect_in(" fix: name another folder with CUDADIAG_DIR or -o FOLDER\n", shown, "its fix")
+    expect_in(" fix: choose a different folder with CUDADIAG_DIR or -o FOLDER\n", shown, "its fix")
 
 
 def folders_of_somebody_else_are_said_to_be_so(machine):
@@ -455,7 +455,7 @@ def folders_of_somebody_else_are_said_to_be_so(machine):
     except PermissionError:
         skip("the build lies where only its owner can go")
     expect((listed.returncode, listed.stdout), (125, ""), "list")
-    expect_in(f"{sessions} cannot be read: it belongs to somebody else", listed.stderr, "message")
+    expect_in(f"{sessions} cannot be read: it belongs to another user", listed.stderr, "message")
     os.chown(sessions, 65534, 65534)
     sessions.chmod(0)
     for command in ("list", "report", "status"):
@@ -464,8 +464,8 @@ def folders_of_somebody_else_are_said_to_be_so(machine):
                "read permission; chmod u+rx gives it\n"), command)
     machine.environment["CUDADIAG_DIR"] = "/etc/some/where"
     shown = machine.cudadiag("doctor", **somebody).stdout
-    expect_in(" /etc/some/where cannot be made: /etc cannot be written, so ", shown, "doctor")
-    expect_in(" fix: name another folder with CUDADIAG_DIR or -o FOLDER\n", shown, "its fix")
+    expect_in(" /etc/some/where cannot be created: /etc is not writable, so ", shown, "doctor")
+    expect_in(" fix: choose a different folder with CUDADIAG_DIR or -o FOLDER\n", shown, "its fix")
 
 
 def doctor_says_why_a_planted_fault_raised_no_error(machine):

@@ -49,8 +49,8 @@ def sessions_are_named_by_number_beginning_and_name(machine):
                                ("2077", "session 2077 does not exist; cudadiag list shows all of them")):
             expect(machine.cudadiag(command, named).stderr, f"cudadiag: {message}\n", f"{command} {named}")
     shutil.copytree(root / first, root / "20190101-000000-78")
-    expect(machine.cudadiag("report", "2019").stderr, "cudadiag: 2 sessions begin with 2019, the newest is "
-           "20190101-000000-78; name one by its number in cudadiag list\n", "an ambiguous beginning")
+    expect(machine.cudadiag("report", "2019").stderr, "cudadiag: 2 sessions begin with 2019; the newest is "
+           "20190101-000000-78; choose one by its number in cudadiag list\n", "an ambiguous beginning")
 
 
 def number_of_a_session_comes_before_a_file_of_that_name(machine):
@@ -211,7 +211,7 @@ def state_folder_that_another_user_has_linked_is_not_used(machine):
     os.lchown(state / "cudadiag", NOBODY, NOBODY)
     ended = machine.run(faulty(machine))
     expect(list(precious.iterdir()), [], "the folder that the link leads to")
-    expect_in(f"{state}/cudadiag belongs to somebody else", ended.stderr, "message")
+    expect_in(f"{state}/cudadiag belongs to another user", ended.stderr, "message")
 
 
 def why_a_folder_has_no_sessions_to_list_is_said(machine):

@@ -89,7 +89,7 @@ def launch_that_fails_by_what_runs_beside_it_does_not_fail_alone(machine):
 def launch_that_does_not_fail_without_its_memory_is_no_race(machine):
     machine.plan("fault kernel=sim_store_through nth=3")
     finding, _, _ = _saved(machine, "large_good", "--save-limit", "1")
-    expect(finding["alone"]["text"], "does not fail alone, but 3 MiB of the memory that it could reach were not saved", "alone")
+    expect(finding["alone"]["text"], "does not fail alone, but 3 MiB of the memory that it could reach was not saved", "alone")
 
 
 def launch_is_replayed_on_its_own_gpu(machine):

@@ -87,13 +87,13 @@ TEST_CASE("a launch that does not fail alone proves no race if part of its memor
   CHECK(counted.lacks_more);
   add(counted, Run{Outcome::did_not_fail});
   CHECK(session::sentence(counted) ==
-        "does not fail alone, but 1047552 bytes of the memory that it could reach were not saved");
+        "does not fail alone, but 1047552 bytes of the memory that it could reach was not saved");
   counted.unsaved = 0;
   CHECK(session::sentence(counted) == "does not fail alone, but part of what it could reach was not saved");
   counted.unsaved = std::uint64_t{3} << 20;
   add(counted, Run{Outcome::otherwise});
   CHECK(session::sentence(counted) ==
-        "fails alone, but differently: 1 of 2; 3 MiB of the memory that it could reach were not saved");
+        "fails alone, but differently: 1 of 2; 3 MiB of the memory that it could reach was not saved");
   const auto read = session::parse_replay_tally(session::write_replay_tally(counted));
   REQUIRE(read);
   CHECK(session::sentence(*read) == session::sentence(counted));

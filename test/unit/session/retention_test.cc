@@ -254,8 +254,8 @@ TEST_CASE("the target of a link in a session is ignored, and the session says so
   CHECK(session.processes.empty());
   CHECK(session.reruns.at(0).empty());
   CHECK_FALSE(session.whole);
-  CHECK(session.manifest.notes.at(0) == "record was left out: it is a link to another folder");
-  CHECK(session.manifest.notes.at(1) == "confirm was left out: it is a link to another folder");
+  CHECK(session.manifest.notes.at(0) == "record was ignored: it is a link to another folder");
+  CHECK(session.manifest.notes.at(1) == "confirm was ignored: it is a link to another folder");
 }
 
 TEST_CASE("no more recordings of a pass are read than a launcher has places for") {
@@ -266,7 +266,7 @@ TEST_CASE("no more recordings of a pass are read than a launcher has places for"
   REQUIRE(std::holds_alternative<session::Session>(opened));
   const auto& notes = std::get<session::Session>(opened).manifest.notes;
   REQUIRE(notes.size() == 1033);
-  CHECK(notes.front() == "68 recordings were left out: cudadiag reads at most 1032 of one run");
+  CHECK(notes.front() == "68 recordings were ignored: cudadiag reads at most 1032 of one run");
 }
 
 TEST_CASE("a manifest that is too large is reported as such") {

@@ -193,9 +193,9 @@ TEST_CASE("a folder of bare areas and an incomplete session are read with a note
   CHECK(session.processes.size() == 1);
   REQUIRE(session.manifest.notes.size() == 3);
   CHECK(session.manifest.notes[0] ==
-        "it was recorded without cudadiag run, or cudadiag run was killed, so it is not known how its programs ended");
+        "it was recorded without cudadiag run, or cudadiag run was killed, so how its programs ended is unknown");
   CHECK(session.manifest.notes[1] == "the session is incomplete: its run has not ended, or was killed");
-  CHECK(session.manifest.notes[2].ends_with("5.area was left out: it is too short to be a recording"));
+  CHECK(session.manifest.notes[2].ends_with("5.area was ignored: it is too short to be a recording"));
 }
 
 TEST_CASE("a process without a launcher lives while it maps its area") {
@@ -429,7 +429,7 @@ TEST_CASE("a folder that is not a session is rejected") {
   std::ofstream(scratch.path() / "manifest.json") << "{\"schema\": \"cudadiag.session/9\"}";
   const auto opened = session::open_session(scratch.path());
   REQUIRE(std::holds_alternative<base::Error>(opened));
-  CHECK(std::get<base::Error>(opened).hint == "open it with the cudadiag that wrote it");
+  CHECK(std::get<base::Error>(opened).hint == "open it with the version of cudadiag that wrote it");
 }
 
 TEST_CASE("retention removes the oldest sessions, and nothing that is not cudadiag's") {
