@@ -1,4 +1,4 @@
-"""The comparison must see every kind of difference: it is what the GPU tests rest on."""
+"""The GPU tests rely on this comparison, so it must detect every kind of difference."""
 
 import copy
 import re

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What is found of the labelled programs in test/gpu/operators on a real GPU: origins, races of tensors, NaNs, and
-nothing of correct ones.
+"""What cudadiag finds in the labelled programs of test/gpu/operators on a real GPU: origins, races between tensors,
+NaNs, and nothing in correct ones.
 
-Usage: values.py BUILD [--only TEXT] [--jobs N] [--json FILE] [--keep FOLDER]. Needs a GPU and PyTorch; without, it says so and counts nothing (77).
-A wrong answer fails; a silent one is counted.
+Usage: values.py BUILD [--only TEXT] [--jobs N] [--json FILE] [--keep FOLDER]. Needs a GPU and PyTorch; without them, it
+says so and counts nothing (77). A wrong answer fails; a missing one is only counted.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Ends a program with 77 ("did not run") where the machine lacks something."""
+"""Ends a program with 77 ("did not run") if the machine lacks something."""
 import ctypes
 import sys
 
