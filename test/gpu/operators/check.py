@@ -67,7 +67,7 @@ def shortfalls(label):
     wrong = [f"line {place['line']} is not: {place['text']}" for place in places(label)
              if not 0 < place["line"] <= len(lines) or lines[place["line"] - 1].strip() != place["text"]]
     if not lines[0].startswith(f'"""{label["report"]}'):
-        wrong.append("the docstring does not name the report")
+        wrong.append("the docstring differs from the label's report")
     return wrong + words_outside(label)
 
 
