@@ -130,8 +130,8 @@ struct Rerun {
   Ending end{};                    // of the rerun's command
   bool gave_up = false;            // it stopped waiting because some operation took too long, and the rest ran freely
   std::optional<Failure> failure;  // its own first failure; `process` is in the rerun
-  // Whether the failure recurred in a rerun without the recorder, for a GPU core dump. The dump or the end of the
-  // program shows this; nullopt if neither decides.
+  // Whether the failure recurred in a rerun for a GPU core dump, which runs without the recorder. The dump or the end
+  // of the program shows this; nullopt if neither decides.
   std::optional<bool> failed_unwatched{};
   bool other_text = false;  // code of the failing operation had been edited, so the rerun says nothing about it
   bool disturbed = false;   // it did not fail, perhaps because the Python hook read values in it

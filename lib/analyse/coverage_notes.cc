@@ -82,7 +82,7 @@ const char* remedy_for(NoteCode code) {
     case NoteCode::cupti_refused:
       return "set CUDADIAG_CUPTI to a libcupti.so that is not newer than the driver";
     case NoteCode::driver_not_found:
-      return "make sure that libcuda.so.1 can be found by its name";
+      return "make sure that libcuda.so.1 can be found by name";
     default:
       return nullptr;
   }

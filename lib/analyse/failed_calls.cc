@@ -140,7 +140,7 @@ std::string story_of(const FailedCall& call, const FailedCall& noticed) {
   }
   if (const wire::error::Pool* pool = wire::error::pool_of(call.call)) {
     return fmt::format("{}'s memory pool refused the request{}", pool->owner,
-                       pool->may_raise_later ? ", maybe for an earlier line" : "");
+                       pool->may_raise_later ? ", perhaps for an earlier line" : "");
   }
   if (&call == &noticed) return "the call itself returned it";
   const std::string whose = call.tid == noticed.capture.tid ? "the" : "another thread's";

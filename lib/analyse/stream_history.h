@@ -31,7 +31,7 @@ class EventLog {
   Possible possible(const session::Thread& waiting, std::uint64_t given) const;
 
  private:
-  // `ticks`: when the call of the thread's wait began.
+  // `ticks`: when the thread's call to wait began.
   Possible possible(std::uint64_t event, std::size_t thread, std::uint64_t ticks, std::uint64_t given) const;
   std::uint64_t returned_by(const session::Operation& operation) const;
   bool may_be_superseded(const session::Operation& record, std::uint64_t until) const;

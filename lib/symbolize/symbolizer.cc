@@ -189,7 +189,7 @@ void Symbolizer::State::note_missing_lines(const SourceStack& stack) {
     if (key.first != frame->module) continue;
     if (const std::string missing = elf.missing_file(); !missing.empty()) {
       note(missing + " was not found: it describes the functions inlined into code of " + frame->module +
-           ", which are therefore unknown");
+           ", so these functions are unknown");
     }
     if (frame->line > 0) continue;
     if (elf.condition() == ElfModule::Condition::missing) note_unknown(frame->module);

@@ -58,7 +58,7 @@ class StallRule {
     std::optional<double> marked;      // when it was first certainly unfinished and may have run
     bool held_up = false;              // blocked by another stream when it was last judged
     double due = 0;                    // when to judge it next
-    std::vector<std::uint32_t> sites;  // sites of the operations that it may be
+    std::vector<std::uint32_t> sites;  // sites of the operations that may be at the head
     std::optional<std::size_t> stall;  // the stall that was found in it
     double moved = -1;                 // when the latest finished operation had reached the head; -1 if none has
   };

@@ -33,7 +33,7 @@ class Value {
   std::size_t size() const;
   Value item(std::size_t index) const;                             // of a list
   std::pair<Value, Value> pair(std::size_t index) const;           // of a dictionary: key and value
-  Value member(std::string_view key) const;                        // of a dictionary: among its first 64
+  Value member(std::string_view key) const;                        // of a dictionary; only its first 64 are searched
   std::uint32_t index() const { return index_; }                   // the same for the same value of a document
   explicit operator bool() const { return document_ != nullptr; }  // false if the value is missing
 
