@@ -325,7 +325,7 @@ Redaction::Redaction(std::vector<std::string> homes, std::vector<std::string> us
     if (dot != std::string::npos) hosts_.push_back(hosts_[i].substr(0, dot));
   }
   std::erase_if(hosts_, [](const std::string& host) { return host.size() < 2 || host == "localhost"; });
-  // "root" and one-letter names identify nobody.
+  // "root" and one-letter names do not identify anyone.
   std::erase_if(users_, [](const std::string& user) { return user.size() < 2 || user == "root"; });
   std::erase_if(homes_, [](const std::string& home) { return home.size() < 2; });
   const auto longer = [](const std::string& a, const std::string& b) { return a.size() > b.size(); };

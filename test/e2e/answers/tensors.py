@@ -40,9 +40,9 @@ def bad_value_is_traced_by_itself(machine):
     expect(_passes(report), [("record", "bracketed"), ("confirm", "proven"), ("origin", "traced")], "passes")
     _expect_origin(report)
     text = machine.cudadiag("report").stdout
-    expect_in(f"Origin  {MADE} was made at ", text, "text")
+    expect_in(f"Origin  {MADE} was produced at ", text, "text")
     expect_in("hashed: return (raw * 31)", text, "text")
-    expect_in("was made at", result.stderr, "what the reruns say")
+    expect_in("was produced at", result.stderr, "what the reruns say")
     page = machine.folder / "report.html"
     machine.cudadiag("report", "--html", page)
     expect_in("Origin", page.read_text(), "page")

@@ -96,7 +96,7 @@ TEST_CASE("other lines of a finding are related locations") {
   report.ranks->ranks[1].pid = 4712;
   CHECK(related(report) == std::vector<std::string>{"blamed: train.py:88 loss.item() (cudaMemcpyAsync): innocent",
                                                     "forward (inferred)", "rank 0 is here",
-                                                    "process 4712 has not reached it; it was here"});
+                                                    "process 4712 has not reached the collective; it was here"});
 }
 
 TEST_CASE("a calling line is marked as such, and the other access of a race is a related location") {
@@ -112,7 +112,7 @@ TEST_CASE("a calling line is marked as such, and the other access of a race is a
   finding.race->accesses[0].mode = session::RaceMode::write;
   CHECK(related(report) ==
         std::vector<std::string>{"capture, called from here",
-                                 "the kernel before it, which nothing orders with this one: write access"});
+                                 "the earlier kernel, which nothing orders with this one: write access"});
   const json run = run_of(report);
   CHECK(run["results"][0]["relatedLocations"][0]["physicalLocation"]["region"]["startLine"] == 9);
 }
