@@ -16,7 +16,7 @@ namespace cudadiag::record {
 
 namespace {
 
-// NUL-separated, as the kernel returns it; truncated if it does not fit.
+// The contents of a file of /proc, truncated to the buffer. A command line has NUL-separated words.
 std::string_view read_file(const char* path, std::span<char> buffer) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};
@@ -58,9 +58,9 @@ void describe_process(Interner& interner) {
   for (const auto& [size, rank] : wire::kRankVariables) {
     if (store_first_of(interner, "rank", {rank})) break;
   }
-  // In the order in which PyTorch asks for them.
+  // PyTorch uses the first of these variables that is set.
   store_first_of(interner, "flight_recorder", {"TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"});
-  // Variables that change CUDA's behaviour, with their values when CUDA starts.
+  // Variables that change CUDA's behaviour, with the values that they have when CUDA is initialised.
   for (const char* variable : {"CUDA_VISIBLE_DEVICES", LaunchBlocking::kVariable}) {
     const char* value = getenv(variable);
     if (value == nullptr) continue;

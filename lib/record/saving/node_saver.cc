@@ -113,7 +113,7 @@ bool NodeSaver::read_states(const FollowedGraph& graph) {
   return true;
 }
 
-// Leaves nodes off that the program has switched off.
+// Nodes that the program has disabled stay disabled.
 template <typename Wanted>
 bool NodeSaver::switch_nodes(const FollowedGraph& graph, Wanted wanted) {
   bool all = true;
