@@ -106,7 +106,8 @@ bool cut(const Box& box, const Cut& where, std::size_t most, std::vector<Box>& o
   const std::int64_t step = std::exchange(rest.steps[axis], 0);
   const auto others = range_of(rest, box);
   if (!others) return false;
-  // Counts from the end where the form is least: up to `less` it is less for all threads, from `not_less` on for none.
+  // Counts from the end where the form is least. Up to `less`, it is below the cut for all threads; from `not_less` on,
+  // for none.
   const std::int64_t size = std::abs(step), extent = box.high[axis] - box.low[axis];
   const std::int64_t begin = step > 0 ? step * box.low[axis] : step * box.high[axis];
   const std::int64_t less = divided_down(where.at - 1 - others->most - begin, size);
