@@ -1,5 +1,5 @@
-// What the recorder keeps for the calling thread. Only plain data, because a thread may run recorder code after its
-// other thread-local objects are destroyed.
+// The data that the recorder keeps for the calling thread. It must be plain data, because a thread may run recorder
+// code after its other thread-local objects are destroyed.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What each driver call means for the recorder, by CUPTI callback id: which calls issue an operation on a stream, wait,
-// or begin or end a capture. All others are watched only for their return codes.
+// How the recorder treats each driver call, by CUPTI callback id: which calls issue an operation on a stream, wait, or
+// begin or end a capture. All others are watched only for their return codes.
 #pragma once
 
 #include <cuda.h>

@@ -1,4 +1,4 @@
-// What each driver call on CUDA graphs means for the recorder, by CUPTI callback id.
+// How the recorder treats each driver call on CUDA graphs, by CUPTI callback id.
 #pragma once
 
 #include <cupti.h>

@@ -1,4 +1,4 @@
-// What each driver call that allocates or frees memory means for the recorder, by CUPTI callback id.
+// How the recorder treats each driver call that allocates or frees memory, by CUPTI callback id.
 #pragma once
 
 #include <cupti.h>

@@ -1,4 +1,4 @@
-// What the recorder keeps for each thread: its ring in the area, its caches, and the call that it is in.
+// The data that the recorder keeps for each thread: its ring in the area, its caches, and the call that it is in.
 //
 // A ThreadState belongs to one thread at a time. When a thread has ended, a new thread takes over its state, including
 // the contents of the ring and the caches. These stay valid, because they refer to the process. Whatever concerned the

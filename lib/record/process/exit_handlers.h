@@ -1,4 +1,4 @@
-// What the recorder does when the program calls exit(). It also prevents a crash in libc if several threads call exit()
+// Runs the recorder's code when the program calls exit(). Also prevents a crash in libc if several threads call exit()
 // at the same time.
 //
 // libc keeps its exit handlers in blocks of 32. Before glibc 2.41, several threads may run handlers at the same time,

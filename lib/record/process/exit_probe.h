@@ -15,7 +15,7 @@
 
 namespace cudadiag::record {
 
-// What the thread that calls exit() may do. It may have been interrupted inside the recorder or the driver.
+// The rights of the thread that calls exit(), which may have been interrupted inside the recorder or the driver.
 struct ExitingThread {
   bool may_lock;  // take the recorder's locks
   bool may_ask_driver;

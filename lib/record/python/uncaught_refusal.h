@@ -1,5 +1,5 @@
-// Detects that the program ended because CuPy's or JAX's memory pool rejected a request, although no CUDA call failed.
-// Such a rejection is called a refusal here.
+// Detects that the program ended because CuPy's or JAX's memory pool rejected a request (a refusal), although no CUDA
+// call failed.
 //
 // Neither library has a function that this file could replace. Instead, it examines the exception that ended the
 // interpreter. CPython keeps this exception in `sys` before it runs the functions registered with `atexit`, and this

@@ -252,7 +252,7 @@ void LaunchSaver::save_image(const LoadedImages::Kernel& kernel) {
     const int file = open(kernel.image->file, O_RDONLY | O_CLOEXEC);
     struct stat status {};
     if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-      // Text ends with the NUL bytes that follow the file's contents in its last page.
+      // The NUL at the end of text is not part of the file, and is not saved.
       extent.size = static_cast<std::size_t>(status.st_size);
       mapped = mmap(nullptr, extent.size, PROT_READ, MAP_PRIVATE, file, 0);
       if (mapped != MAP_FAILED) extent.begin = static_cast<const std::byte*>(mapped);
