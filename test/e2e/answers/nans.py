@@ -14,7 +14,7 @@ TRAINING = HERE / "programs/nan_training.py"
 def _python(machine):
     python = os.environ.get("CUDADIAG_TORCH_PYTHON", sys.executable)
     if subprocess.run([python, "-c", "import torch"], capture_output=True).returncode:
-        skip(f"{python} has no PyTorch; CUDADIAG_TORCH_PYTHON may name one that has")
+        skip(f"{python} has no PyTorch; set CUDADIAG_TORCH_PYTHON to one that has it")
     machine.environment["PYTHONWARNINGS"] = "ignore"
     return python
 
