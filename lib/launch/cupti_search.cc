@@ -67,8 +67,8 @@ void add_python_prefix(const fs::path& prefix, std::vector<fs::path>& folders) {
   }
 }
 
-// The prefix of a Python environment that the user chose by running this program: an interpreter, or a script next to
-// an interpreter. For any other program, the user did not choose the folders around it.
+// The prefix of the Python environment of an interpreter, or of a script next to an interpreter. By running one of
+// these, the user chose the environment. For any other program, the user did not choose the folders around it.
 struct PythonPrefix {
   fs::path path;
   uid_t owner;  // the owner of the program; everyone who runs the program trusts this user

@@ -1,5 +1,5 @@
-// What a child process reports about the launch that it repeats. The child writes a line after each step. If it
-// crashes, its parent thus knows how far it got.
+// The report of a child process about the launch that it repeats. The child writes a line after each step, so that its
+// parent knows how far it got if it crashes.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Answer {
   bool launching = false;                        // all steps before the launch are done
   std::optional<std::uint32_t> refused;          // the error that the launch call returned, if any
   std::optional<std::uint32_t> result;           // the result of waiting for the launch
-  std::uint64_t placed = 0, placeable = 0;       // number of blocks at their old addresses, and of all
+  std::uint64_t placed = 0, placeable = 0;       // number of blocks at their old addresses, and of all blocks
   std::uint64_t rewritten = 0;                   // number of pointers in memory that were rewritten
   bool only_reached = false;                     // memory that nothing points to was omitted for lack of room
   bool outputs = false;                          // the outputs are written

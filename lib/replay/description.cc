@@ -148,7 +148,7 @@ bool take(Record kind, Bytes bytes, SavedLaunch& launch) {
 
 std::string flaw_of_block(const Block& block) {
   if (block.bytes == 0 || block.bytes > kHighestAddress || block.address > kHighestAddress - block.bytes) {
-    return "the address range of a memory block is impossible";
+    return "the address range of a memory block is invalid";
   }
   if (!block.contents) return "";
   const Contents& contents = *block.contents;

@@ -14,7 +14,7 @@ namespace cudadiag::replay {
 namespace {
 
 using Json = nlohmann::json;
-using Ordered = nlohmann::ordered_json;  // readable: the most important members come first
+using Ordered = nlohmann::ordered_json;  // keeps the order: the most important members come first
 
 constexpr base::Words<MemoryKind, 8> kKinds = {{
     {MemoryKind::none, "variable"},

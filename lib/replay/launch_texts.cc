@@ -89,7 +89,7 @@ std::string in_words(Missing what, std::uint64_t count) {
     case Missing::attribute:
       return fmt::format("launch attribute {}, which refers to an object of the process", count);
     case Missing::allocations:
-      return fmt::format("{} allocations that the recorder had no room to note", count);
+      return fmt::format("{} allocations that the recorder had no room to record", count);
     case Missing::parameters:
       return "the parameters, because the driver did not report their sizes (CUDA 12.4 and later do)";
     case Missing::globals:

@@ -25,7 +25,7 @@ std::string_view word(Outcome outcome);
 // The failure that a GPU core dump of a replay shows.
 struct Dumped {
   Instruction instruction{};
-  std::uint32_t exception = 0;  // the hardware's number; 0 for a trap instruction
+  std::uint32_t exception = 0;  // the hardware's exception number; 0 for a trap instruction
 };
 
 // One replay.

@@ -15,17 +15,17 @@ bool is_module_of_users(std::string_view path);
 // program wrote itself. The code of `python -c` looks the same.
 bool is_made_at_run_time(std::string_view file);
 
-// Written by a compiler at run time: Inductor's modules, in any folder, and Triton's cached files.
+// Returns whether a compiler wrote the file at run time: Inductor's modules, in any folder, and Triton's cached files.
 bool is_generated(std::string_view path);
 
-// Returns whether this is the interpreter itself. Native frames outside of it add nothing to Python's frames.
+// Returns whether the module is the Python interpreter. Native frames further out add nothing to the Python frames.
 bool is_interpreter(std::string_view module);
 
-// Anywhere in Python's own library folder or an installed package: `lib/python3.12/`, `site-packages/`, or a zipped
-// one.
+// Returns whether the path is in Python's own library folder or an installed package: `lib/python3.12/`,
+// `site-packages/`, or a zipped one.
 bool is_python_library(std::string_view path);
 
-// Driver, runtime, CUPTI, cuBLAS and so on by their sonames, wherever they are; and the recorder.
+// The driver, the runtime, CUPTI, cuBLAS and so on, recognised by their sonames in any folder; also the recorder.
 bool is_cuda_module(std::string_view path);
 
 // A library that calls exported functions by name for a script: libffi, and modules that it may be linked into.

@@ -1,4 +1,4 @@
-// manifest.json, next to the areas: what the launcher knows of a session. Format "cudadiag.session/1".
+// manifest.json, next to the areas: what the launcher knows about a session. Format "cudadiag.session/1".
 #pragma once
 
 #include <cstdint>

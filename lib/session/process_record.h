@@ -56,7 +56,7 @@ struct RawStack {
 };
 
 struct Site {
-  std::uint32_t python = 0, native = 0, function = 0;  // ids of a stack, a stack and a function; 0 if none
+  std::uint32_t python = 0, native = 0, function = 0;  // ids of two stacks and a function; 0 if none
   wire::operation::Kind kind = wire::operation::Kind::none;
   std::uint16_t thread = 0;
   std::uint64_t operations = 0;  // number of operations issued here in the whole run
@@ -146,17 +146,17 @@ struct Operation {
   std::uint32_t result = 0;
   std::uint32_t site_ordinal = 0;
   std::uint64_t ticks = 0;
-  std::uint64_t argument = 0;     // not for kernels; for copies, memsets and prefetches the number of bytes
+  std::uint64_t argument = 0;     // unused for kernels; for copies, memsets and prefetches: the number of bytes
   std::uint64_t value = 0;        // for memory operations
   std::uint64_t began = 0;        // for event syncs: ticks before the call; 0 if unknown
   std::uint64_t returned_at = 0;  // for event records and waits: ticks after the call; 0 if unknown
   wire::operation::MemoryOperation memory_operation = wire::operation::MemoryOperation::unknown;
   std::uint64_t destination = 0, source = 0;  // addresses of copies, memsets and prefetches; 0 if unknown
-  std::uint32_t graph = 0;                    // for graph launches: id of the graph as described
-  std::uint32_t graph_changed = 0;            // and of its state at that launch; 0 if unchanged
-  std::uint32_t replay = 0;                   // and the number of this launch of the graph; 0 if unknown
+  std::uint32_t graph = 0;                    // for graph launches: id of the graph as first described
+  std::uint32_t graph_changed = 0;            // for graph launches: id of its state at that launch; 0 if unchanged
+  std::uint32_t replay = 0;                   // for graph launches: number among the graph's launches; 0 if unknown
   std::uint32_t graph_flags = 0;
-  std::uint32_t graph_words = 0;  // 1 + index in ProcessRecord::graph_words of its first node's word; 0 if none
+  std::uint32_t graph_words = 0;  // 1 + index in ProcessRecord::graph_words of the word of its first node; 0 if none
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t shared_bytes = 0;
   Origin origin;
@@ -167,7 +167,7 @@ struct Operation {
   std::uint64_t kernels = 0;   // for kernels: number of kernels up to this one, if no graph had been launched
 };
 
-// What is known about a process's full log.
+// Facts about a process's full log.
 struct FullLog {
   std::uint64_t operations = 0;  // number in the log
   std::uint64_t lost = 0;        // overwritten before they could be read

@@ -34,7 +34,7 @@ bool has(const ProcessRecord& record, Property property);
 // Returns "" if the process has not recorded it.
 const std::string& value_of(const ProcessRecord& record, Property property);
 
-// PCI bus id and name of a device, by the process's own number; empty if not recorded.
+// PCI bus id and name of a device, by the process's own device number; empty if not recorded.
 const std::string& pci_bus_id(const ProcessRecord& record, std::size_t device);
 const std::string& device_name(const ProcessRecord& record, std::size_t device);
 

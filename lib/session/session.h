@@ -50,7 +50,7 @@ struct Process {
   std::optional<int> rank;
   std::optional<ProcessEnd> end;  // known for the process that the launcher started, and those it reaped
   ProcessRecord record;
-  std::vector<Delivery> deliveries;  // of a rerun, from inside Python
+  std::vector<Delivery> deliveries;  // for a rerun: the output of its Python hook
   std::filesystem::path log;         // its full log; empty if there is none
 };
 
@@ -97,7 +97,7 @@ struct Pass {
   std::optional<Witness> debugger{};   // for a device pass: cuda-gdb on its dump
   std::vector<std::string> kernels{};  // for a sanitize pass: the mangled names of the checked kernels
   std::optional<Witness> replay{};     // for a confirm pass: the script that repeats the failing call
-  // Files of the recorded code, named as in the records, that were edited between the first run and this rerun.
+  // Source files that were edited between the first run and this rerun, with the paths that the records contain.
   std::vector<std::string> rewritten{};
   bool values = false;    // for a rerun: it was meant to read values in Python
   bool isolated = false;  // for a rerun: it could change nothing outside its own folders

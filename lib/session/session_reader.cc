@@ -295,7 +295,7 @@ void describe_without_manifest(Session& session, bool has_areas) {
     notes.push_back(why_unused(folder));
   } else if (!run_goes_on(folder)) {
     notes.emplace_back(
-        "it was recorded without cudadiag run, or cudadiag run was killed, so how its programs ended is unknown");
+        "it was recorded without cudadiag run, or cudadiag run was killed, so it is unknown how its programs ended");
   }
   session.whole = has_areas && left.processes == 0;
 }

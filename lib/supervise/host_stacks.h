@@ -3,7 +3,7 @@
 //
 // The process is not stopped. The launcher can open /proc/PID/mem of its descendants unless the kernel forbids it. If a
 // frame changes during a read, it appears as an object of a different type, or the stack differs when it is read again.
-// Such a stack is dropped.
+// The stack is then dropped.
 #pragma once
 
 #include <vector>

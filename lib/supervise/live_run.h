@@ -22,7 +22,7 @@ struct KilledRun {
 
 class LiveRun {
  public:
-  // `folder` is the folder of a run or of a session.
+  // `folder` is a session's folder. If it is incomplete and has a launcher, the run is read from the launcher's memory.
   static std::variant<LiveRun, KilledRun, base::Error> open(const std::filesystem::path& folder);
 
   // Reads the current state.

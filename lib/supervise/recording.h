@@ -140,7 +140,7 @@ class Recording {
   std::chrono::system_clock::time_point started_at_;
   session::Manifest manifest_;  // what the launcher itself knows; `session_` adds what was read
   session::Session session_;
-  std::optional<diagnose::SessionState> state_;  // of session_; nullopt until requested after a read
+  std::optional<diagnose::SessionState> state_;  // of session_; nullopt after a read, until state() is called
   std::vector<launch::Variable> variables_;
   std::optional<launch::Arena> arena_;
   std::optional<session::SessionWriter> writer_;

@@ -71,7 +71,7 @@ class RunWatch {
   // `listener` may be null.
   void hand_on_signals(RunListener* listener);
   enum class Freeze {
-    none,  // none, or it is too early; `patience` is then at most the time left
+    none,  // no freeze, or too early to report it; `patience` is then at most the time left
     reported,
     ended,  // reported, and the target was ended
   };

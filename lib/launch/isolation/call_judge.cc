@@ -39,7 +39,8 @@ const Verdict kLetThrough;
 // Appended to an address that the rerun could use if it had a private network.
 constexpr const char* kNoNetwork = " (a private network is refused here)";
 
-// Whether the kernel would refuse writing to this file anyway, because of the user's rights or a read-only file system.
+// Whether the kernel would refuse to write to this file anyway, because of the user's rights or a read-only file
+// system.
 bool is_refused_anyway(const fs::path& path) { return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0; }
 
 bool is_service(const fs::path& path) {
@@ -49,7 +50,7 @@ bool is_service(const fs::path& path) {
   return std::find(std::begin(kServices), std::end(kServices), path) != std::end(kServices) || is_below(path, folders);
 }
 
-// Whether descriptor `number` of that process is a socket of AF_UNIX.
+// Whether descriptor `number` of that process is an AF_UNIX socket.
 bool is_local_socket(pid_t process, int number) {
   const SeenPath seen = see_descriptor(process, number);
   const std::string& name = seen.path.native();

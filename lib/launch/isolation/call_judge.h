@@ -66,7 +66,7 @@ class CallJudge {
   std::vector<std::filesystem::path> writable_;
   pid_t owner_;
   int landlock_version_;
-  std::set<std::string> addresses_;    // the addresses of its private network
+  std::set<std::string> addresses_;    // the addresses of the rerun's private network
   std::set<std::uint16_t> met_ports_;  // the ports in that network that the rerun tried to reach
   std::set<std::string> shared_;       // the entries of /dev/shm that the rerun created
   std::set<std::string> sockets_;      // the abstract names that the rerun gave to sockets

@@ -17,7 +17,7 @@ struct CallRule {
     make,        // creates an entry at `path`
     remove,      // removes the entry at `path`
     move,        // moves between two folders and paths, which start at arguments `folder` and `path`
-    link,        // links between two folders and paths, likewise
+    link,        // creates a link, with the same arguments as for `move`
     descriptor,  // changes the file of the descriptor in argument 0
     address,     // connect, bind: `path` is the address, and its length follows
     datagram,    // sendto: `path` is the address, and its length follows

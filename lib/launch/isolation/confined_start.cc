@@ -20,7 +20,7 @@
 namespace cudadiag::launch {
 namespace {
 
-// What the child reports to its parent. Both share this memory until the child calls exec.
+// The child's report to its parent. Both share this memory until the child calls exec.
 struct Told {
   enum class Stage : int { none, filter, exec };
   int listener = -1;

@@ -1,6 +1,7 @@
-// What a rerun may change. Landlock protects everything else. Reading and executing are always allowed. All paths are
-// absolute and without symbolic links. Landlock leaves /proc writable, because the CUDA driver names threads there;
-// call_judge.h decides about each file below /proc. Confining applies to a thread and cannot be undone.
+// The files, devices and ports that a rerun may change or use. Landlock protects everything else. Reading and executing
+// are always allowed. All paths are absolute and without symbolic links. Landlock leaves /proc writable, because the
+// CUDA driver names threads there; call_judge.h decides about each file below /proc. Confining applies to a thread and
+// cannot be undone.
 #pragma once
 
 #include <cstdint>

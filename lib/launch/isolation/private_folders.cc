@@ -115,7 +115,7 @@ base::Result<PrivateFolders> PrivateFolders::make(const fs::path& place) {
   if (root.native().size() > kLongestRoot) {
     std::string name = (temporary_folder() / "cudadiag-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) {
-      return base::Error{"cannot create a private folder like " + name + ": " + std::strerror(errno), ""};
+      return base::Error{"cannot create a private folder such as " + name + ": " + std::strerror(errno), ""};
     }
     root = name;
   } else if (::mkdir(root.c_str(), 0700) != 0) {

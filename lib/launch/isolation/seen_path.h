@@ -18,7 +18,7 @@ struct SeenPath {
 // `folder` is a descriptor of that process, or AT_FDCWD. If `follows`, a link at the end is followed too.
 SeenPath see_path(pid_t process, int folder, const std::string& path, bool follows);
 
-// The file for which that process opened the descriptor.
+// The file that this descriptor of that process refers to.
 SeenPath see_descriptor(pid_t process, int descriptor);
 
 }  // namespace cudadiag::launch

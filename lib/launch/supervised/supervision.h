@@ -1,4 +1,4 @@
-// The packets between a launcher and the supervisor of a rerun, which are the same program. Each holds one end of a
+// The packets between a launcher and the supervisor of a rerun. Both run the same program, and each holds one end of a
 // socket. When one end closes, the other side ends the rerun.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Writes the full log of one process: encodes the records that a RingFollower hands out into a file of its own.
+// Writes the full log of one process: encodes the records that a RingFollower hands out. Each process has its own file.
 #pragma once
 
 #include <cstdint>

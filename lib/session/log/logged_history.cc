@@ -24,7 +24,8 @@ using Id = std::pair<std::uint16_t, std::uint64_t>;  // identifies an operation:
 constexpr std::size_t kMostUnfinished = 4096;
 constexpr std::size_t kMostKept = 1u << 20;
 constexpr std::size_t kMostEvents = 1u << 18;
-// Threads that issue on one stream at the same time may have reached it in a different order than their ordinals.
+// If several threads issue on one stream at the same time, their operations may be queued in a different order than
+// their ordinals. This is the largest difference that counts.
 constexpr std::uint32_t kContention = 64;
 
 using Kept = LoggedRecord;

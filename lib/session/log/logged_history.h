@@ -2,8 +2,8 @@
 // then no longer limited to the latest operations, which the rings contain.
 //
 //   unfinished   operations after the last one of their stream that is known to have finished
-//   events       for each kept wait, the record that its event referred to, and for each stream the latest such
-//                record that the host saw complete
+//   events       for each kept wait, the event record that it waited for; for each stream, the latest event record
+//                that the host saw complete
 //   forward      what PyTorch launched forward for the autograd nodes that are being run backwards
 //   numbers      how many operations had been issued up to each kept operation
 //
@@ -21,7 +21,7 @@ namespace cudadiag::session {
 
 void join_log(LogReader& log, ProcessRecord& record);
 
-// Finds the logs of these processes in a pass's folder, and joins them.
+// Finds the logs of these processes in a pass folder, and adds them to the processes' records.
 void attach_logs(const std::filesystem::path& folder, std::vector<Process>& processes);
 
 }  // namespace cudadiag::session

@@ -32,7 +32,7 @@ struct DeliveredValue {
   std::optional<std::int64_t> bound;
   std::optional<std::uint64_t> bytes;  // from its first element to the end of its last
   std::optional<bool> written;         // whether the operator writes it, according to its schema
-  bool view = false;                   // `name` is a variable that it is a view of
+  bool view = false;                   // the tensor is a view of the variable `name`
 };
 
 struct DeliveredFrame {
@@ -67,13 +67,13 @@ struct DeliveredNonFinite {
   Role role = Role::made;
   std::uint64_t root = 0;  // ordinal of the operator in its process
   std::string used;        // "parameter", "loss", "number", …
-  std::string node;        // of a backward pass; empty otherwise
+  std::string node;        // in a backward pass: the autograd node; empty otherwise
   std::optional<std::string> module;
   std::string module_class, dtype;
   std::uint64_t step = 0;  // 0 if the program has no optimiser
   std::vector<std::int64_t> shape, index;
   std::optional<std::uint64_t> bad;                            // number of bad elements; nullopt if not counted
-  std::vector<std::pair<std::string, std::string>> elements;   // of the arguments, at the index
+  std::vector<std::pair<std::string, std::string>> elements;   // name and value of each argument's element at `index`
   std::vector<DeliveredFrame> stack, forward, backward, uses;  // innermost first
   bool forward_certain = true;
   std::string infinite;  // the operator that produced its infinite input elements; empty if none
@@ -143,7 +143,7 @@ struct Delivery {
   int line = 0;
   std::vector<DeliveredValue> values;
   std::uint64_t visit = 0;            // for a watched line: the number of this visit in the process
-  std::vector<std::uint64_t> visits;  // for a watched line: visits of each watched line, in their given order
+  std::vector<std::uint64_t> visits;  // for a watched line: visits to each watched line so far, in the requested order
   std::uint64_t milliseconds = 0;     // for a watched line: the time that reading the values took
   std::string node;                   // "GatherBackward0"
   std::uint64_t number = 0;
@@ -155,7 +155,7 @@ struct Delivery {
   std::optional<DeliveredNonFinite> non_finite;
   std::optional<DeliveredOrigin> origin;
   std::optional<DeliveredRace> race;
-  std::string text;  // of a note; for a check, the version of PyTorch
+  std::string text;  // for a note: its sentence; for `checking`: the version of PyTorch
 };
 
 // Returns the deliveries in the order of the file. Of a long file, only the end is read.

@@ -27,7 +27,7 @@ constexpr bool alters(RaceMode mode) { return mode == RaceMode::write || mode ==
 struct RaceAccess {
   Work what = Work::call;  // kernel, copy, memset, allocation or free
   // The program's own code on the CPU, without a stream or line. `exact` then means that the write was observed before
-  // the other access can have begun.
+  // the other access could have begun.
   bool on_host = false;
   RaceMode mode = RaceMode::unknown;
   std::uint64_t begin = 0, end = 0;
@@ -75,7 +75,7 @@ struct RaceCounts {
   std::uint64_t unjudged = 0;    // unordered pairs of kernels for which it is unknown whether, or where, they write
 };
 
-// Number of kernels whose code was wanted, and whose code was found and understood.
+// The number of kernels whose code was requested, and of those whose code was found and understood.
 struct RaceKernels {
   std::uint64_t wanted = 0, understood = 0;
   bool disassembler = false;          // whether one was available

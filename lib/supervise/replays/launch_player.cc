@@ -105,7 +105,7 @@ replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
   return is_known && done.outcome == replay::Outcome::as_it_did ? with_instruction(std::move(done), order) : done;
 }
 
-// Repeats `run`, which failed with the error of the launch, to find the failing instruction.
+// Repeats `run`, which failed with the same error as the launch, to find the failing instruction.
 replay::Run LaunchPlayer::with_instruction(replay::Run run, Order order) {
   using replay::Outcome;
   order.dump = scratch_ / kDump;

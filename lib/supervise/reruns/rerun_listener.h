@@ -10,12 +10,12 @@
 
 namespace cudadiag::supervise {
 
-// A step that a sequence could not take. It continues without that step, except after `impossible`.
+// A step that a sequence could not take. The sequence continues without that step, except after `impossible`.
 struct RerunProblem {
   enum class Kind {
     impossible,              // the command cannot be run again: `failure`
     not_stored,              // a part of the session could not be stored: `failure`
-    cannot_end,              // process `pid` of the rerun could not be ended and is left
+    cannot_end,              // process `pid` of the rerun could not be ended and is left running
     debugger_asked_already,  // the debugger has already read the only GPU core dump
     no_dump_to_check,
     debugger_failed,  // the debugger could not read `file`: failure.what

@@ -158,7 +158,7 @@ bool wants_reruns(const Analysis& analysis, const session::Manifest& manifest, c
 unsigned planned_reruns(const Analysis& analysis, const session::Session& session, const RerunPlan& plan) {
   const session::Manifest& manifest = session.manifest;
   const RerunOptions& options = plan.options;
-  // It is not known yet whether the report will name a bad value: this takes a rerun that observes PyTorch's operators.
+  // We cannot tell yet whether the report will name a bad value: this takes a rerun that observes PyTorch's operators.
   const bool expects_origin = options.origin || any_failure(analysis, [](const analyse::Failure& failure) {
                                 return uses_pytorch(failure.process->record);
                               });

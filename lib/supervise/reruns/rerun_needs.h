@@ -25,8 +25,8 @@ bool wants_dump(const analyse::Analysis& analysis, const session::Manifest& mani
 bool wants_hang_dump(const analyse::Analysis& analysis, const session::Manifest& manifest);
 // Whether a call ran out of device memory in a process with PyTorch's allocator.
 bool wants_memory(const analyse::Analysis& analysis, const session::Manifest& manifest);
-// Whether an assertion failed in a Python process, because operators assert that values are within bounds. If `asked`,
-// any failure of such a process counts.
+// Whether an assertion failed in a Python process: operators assert that values are within bounds, so a bad value may
+// be the reason. If `asked`, any failure of a Python process counts.
 bool wants_origin(const analyse::Analysis& analysis, const session::Manifest& manifest, bool asked);
 // Whether code that torch.compile generated failed, and no rerun has run its lines without the compiler.
 bool wants_eager(const analyse::Analysis& analysis, const session::Manifest& manifest);

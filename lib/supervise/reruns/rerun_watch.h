@@ -53,7 +53,7 @@ class RerunWatch {
   Clock::time_point moved_ = Clock::now();  // when it last issued an operation
   std::optional<Clock::time_point> failed_by_;
   std::uint64_t operations_ = 0;
-  std::uint64_t written_ = 0;  // the number of bytes written when it should have ended
+  std::uint64_t written_ = 0;  // how many bytes it had written at the last check after its failure
 };
 
 }  // namespace cudadiag::supervise

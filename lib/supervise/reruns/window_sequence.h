@@ -29,7 +29,7 @@ class WindowSequence {
 
   const RerunPlan& plan_;
   State state_ = State::first;
-  int reach_, last_;  // analyse::Reach: the next one, and the last
+  int reach_, last_;  // the next and the last analyse::Reach
   analyse::RerunWindow window_;
   unsigned passed_ = 0;  // reruns in this window that did not fail
   // The outcome of a rerun that reading values may have changed.

@@ -95,7 +95,7 @@ std::vector<std::string> sanitizer_command(const std::string& sanitizer, Sanitiz
 }
 
 std::vector<std::uint16_t> sanitizer_ports() {
-  // The default --port and --max-connections of compute-sanitizer, according to --help from 12.9 to 13.5.
+  // The default --port and --max-connections of compute-sanitizer, according to --help of versions 12.9 to 13.5.
   constexpr std::uint16_t kFirst = 49152, kCount = 10;
   std::vector<std::uint16_t> ports;
   for (std::uint16_t i = 0; i < kCount; ++i) ports.push_back(static_cast<std::uint16_t>(kFirst + i));

@@ -22,7 +22,7 @@ constexpr std::uint32_t kFunction = 2;                            // STT_FUNC
 std::string architecture_of(Bytes file) {
   const std::uint32_t flags = file.u32(48), abi = file.u16(8) & 0xff;
   const std::uint32_t number = (abi >= 8 ? flags >> 8 : flags) & 0xff;
-  // With the letter, nvdisasm knows more instructions.
+  // nvdisasm accepts more instructions for the architecture with the letter.
   return fmt::format("SM{}{}", number, number >= 90 ? "a" : "");
 }
 

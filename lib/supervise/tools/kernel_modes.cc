@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kTick{20};  // longer than the resolution of file times
-constexpr std::ptrdiff_t kMostSpecials = 16;    // how many sets of zeros one kernel is analysed with
+constexpr std::ptrdiff_t kMostSpecials = 16;    // limit for the sets of zeros that one kernel is analysed with
 constexpr sass::ZeroWords kAllZeros = ~sass::ZeroWords{0};
 constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30;  // limit for one module; the recorder's limit for all
 

@@ -406,7 +406,7 @@ def list_shows_what_was_recorded_without_the_launcher(machine):
     expect_in("  not finished  -  ", line, "end")
     expect_in("ten_launches.py", line, "command")
     expect_in("cannot tell whether CUDA failed in this session: it was recorded without cudadiag run, or cudadiag run "
-              "was killed, so how its programs ended is unknown\n", machine.cudadiag("report").stdout, "report")
+              "was killed, so it is unknown how its programs ended\n", machine.cudadiag("report").stdout, "report")
     refused = machine.cudadiag("bisect")
     expect((refused.stdout, refused.returncode), ("", 125), "bisect")
     expect_in("so the command of its program is unknown", refused.stderr, "why not")

@@ -193,7 +193,7 @@ TEST_CASE("a folder of bare areas and an incomplete session are read with a note
   CHECK(session.processes.size() == 1);
   REQUIRE(session.manifest.notes.size() == 3);
   CHECK(session.manifest.notes[0] ==
-        "it was recorded without cudadiag run, or cudadiag run was killed, so how its programs ended is unknown");
+        "it was recorded without cudadiag run, or cudadiag run was killed, so it is unknown how its programs ended");
   CHECK(session.manifest.notes[1] == "the session is incomplete: its run has not ended, or was killed");
   CHECK(session.manifest.notes[2].ends_with("5.area was ignored: it is too short to be a recording"));
 }
