@@ -249,8 +249,8 @@ void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
   }
 }
 
-// Whether a call to the driver could block forever: in a signal handler that interrupted one of the program's driver
-// calls, or on the driver's own thread, named "cuda-EvtHandlr" or similar, which calls host functions.
+// Whether a call to the driver could block forever. It could in a signal handler that interrupted a driver call of the
+// program, and on the driver's own thread for host functions, named "cuda-EvtHandlr" or similar.
 bool is_inside_driver() {
   if (t_this.asked) return t_this.runtime_call != nullptr || t_this.state == nullptr || is_in_call(*t_this.state);
   char name[16] = "";

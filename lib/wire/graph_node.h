@@ -11,8 +11,8 @@ inline constexpr std::uint8_t kAllocation = 10, kFree = 11, kConditional = 13;
 
 // Whether the node can raise a device exception. Only such nodes get markers.
 constexpr bool is_marked(std::uint8_t type) { return type == kKernel || type == kCopy || type == kMemset; }
-// Whether markers cannot be added: either no node can be added to a graph with such a node, or the node has a body
-// that the recorder cannot change.
+// Whether markers cannot be added: either no node can be added to a graph with such a node, or the node has a body that
+// the recorder cannot change.
 constexpr bool forbids_markers(std::uint8_t type) {
   return type == kAllocation || type == kFree || type == kConditional;
 }

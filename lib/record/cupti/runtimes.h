@@ -8,8 +8,8 @@
 //
 // A process may have several runtimes, one in each of its libraries, and they may start at any time. A runtime looks up
 // more than 400 driver functions, and then calls cuInit. The newest version that it requests is its own version. Two
-// kinds of runtimes are missed: those before 11.3 that start late, because they do not look functions up this way, and
-// those that start while another thread is in the process's first cuInit.
+// kinds of runtimes are missed. Runtimes before 11.3 that start late do not look functions up this way. Others may
+// start while another thread is in the process's first cuInit.
 #pragma once
 
 #include <cupti.h>

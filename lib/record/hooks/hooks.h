@@ -2,8 +2,8 @@
 // which report each call to the recorder in CUPTI's terms (passage.h). This class also finds out what CUPTI reports
 // besides calls: contexts and their numbers, the ends of contexts, streams and modules, and the nodes of graphs.
 //
-// Hooks see only calls through exported functions. They miss calls through the driver's export tables (a runtime linked
-// into the program resets its device that way), and errors that a runtime keeps to itself. They also miss calls through
+// Hooks see only calls through exported functions. They miss calls through the driver's export tables: a runtime linked
+// into the program resets its device that way. They also miss errors that a runtime keeps to itself, and calls through
 // addresses on the heap that the program looked up before the redirection.
 #pragma once
 

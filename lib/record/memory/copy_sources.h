@@ -5,8 +5,8 @@
 // compares the source with the saved bytes, holds the stream for a while, and compares again.
 //
 // Limits: at most kSlots copies are watched at a time. At each call site, the first kAlways copies are watched, then
-// one in kSeldom. One copy holds its stream for at most kHold, all copies of a call site for kMostHeldAtSite in total,
-// and all copies of the process for kMostHeld. A stream continues at once
+// one in kSeldom. A stream is held for at most kHold per copy, kMostHeldAtSite per call site, and kMostHeld in total.
+// A stream continues at once
 //  - if a thread enters or is in a call that may wait for the GPU, or any other call that does more than issue work,
 //  - if the program issues a host function, because the driver may run both host functions on one thread,
 //  - before memory is freed, before a context ends, and when the process ends.

@@ -1,5 +1,5 @@
-// Whether CUDA_LAUNCH_BLOCKING may be in effect. It is not documented whether the driver reads the variable when it
-// starts or when it creates a context, so a value at either time may count.
+// Whether CUDA_LAUNCH_BLOCKING may be in effect. The documentation does not say whether the driver reads the variable
+// at its start or when it creates a context. A value at either time may count.
 #pragma once
 
 #include <atomic>

@@ -1,9 +1,9 @@
 // Gives an operation exclusive use of the devices, in a rerun. The recorder waits until all earlier work has finished,
-// makes other threads wait at a gate before they issue more, and then waits for the operation. If the device fails
+// and makes other threads wait at a gate before they issue more. It then waits for the operation. If the device fails
 // during this time, no other operation can be the cause.
 //
 // Every wait polls with a deadline, because a blocking call could not be cancelled. An operation may itself wait for a
-// later one (NCCL, persistent kernels), so after the time limit the recorder stops waiting for good, and leaves a note.
+// later one (NCCL, persistent kernels), so the recorder stops waiting for good after the time limit, and leaves a note.
 // While any stream is under capture, the recorder does not wait, and while an operation runs alone, no capture can
 // begin. Therefore no call of the recorder can disturb a capture.
 #pragma once

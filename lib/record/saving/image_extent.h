@@ -1,5 +1,5 @@
-// The size of a device code image in memory, read from the image's own header, because the driver calls that load an
-// image are not given its size.
+// The size of a device code image in memory, read from the image's own header. The driver calls that load an image have
+// no argument for the size.
 #pragma once
 
 #include <cstddef>

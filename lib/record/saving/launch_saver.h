@@ -1,6 +1,6 @@
 // Saves the launch that a rerun waits for, before it is issued: code, parameters, memory (wire/rerun/saved_launch.h).
-// The caller holds the gate (rerun/exclusive_wait.h), and runs in a hook on the program's own call into the driver,
-// because a CUPTI callback must not copy memory.
+// The caller holds the gate (rerun/exclusive_wait.h). It must run in a hook, because a CUPTI callback must not copy
+// memory.
 #pragma once
 
 #include <climits>

@@ -34,8 +34,8 @@ bool find_stack(std::uintptr_t inside, StackRange& stack) {
 }
 
 // Whether the stack lasts as long as the calling thread. That is true for the main thread's stack, which contains the
-// random bytes from the kernel, and for a stack that contains the thread's own data. In the latter case, excludes the
-// part beyond these data from the range.
+// kernel's random bytes, and for a stack with the thread's own data. In the latter case, the part beyond these data is
+// removed from the range.
 bool is_own(StackRange& stack, std::uintptr_t stack_pointer) {
   if (stack.has(getauxval(AT_RANDOM))) return true;
   const auto data = reinterpret_cast<std::uintptr_t>(reinterpret_cast<void*>(pthread_self()));

@@ -1,5 +1,5 @@
-"""Traces a bad element back through the operators that passed it on, to the operator that produced it, or to the place
-where it entered the program.
+"""Traces a bad element back through the operators that passed it on, to the operator that produced it or the place
+where it entered.
 
 Only certain steps are reported. Tracing ends at results that were not read, at memory that other code wrote to, and
 where several tensors have bad elements.
