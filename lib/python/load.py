@@ -19,7 +19,7 @@ class Package:
         last = name.rpartition(".")[2]
         if last in self.sources:
             return self.module(last)
-        for each in wanted:  # of a folder
+        for each in wanted:  # modules of a folder
             self.module(each)
         return self
 

@@ -51,7 +51,7 @@ Home g_home;
 // These belong to the process that started the recorder. A child has copies.
 const Recorder* g_recorder;
 std::uint32_t g_pid;
-std::atomic<bool> g_started;  // in this process or in an ancestor
+std::atomic<bool> g_started;  // whether a recorder was started in this process or in an ancestor
 pthread_key_t g_thread_end;
 
 Options read_options() {

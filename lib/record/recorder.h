@@ -42,7 +42,7 @@ struct Options {
   wire::RecordOptions record;
   std::string_view window;       // wire/rerun/window.h; empty if the recorder waits for no operations
   bool hook = false;             // whether cudadiag's Python hook runs in the target
-  const char* folder = nullptr;  // of the pass
+  const char* folder = nullptr;  // folder of the pass
 };
 
 class Recorder {

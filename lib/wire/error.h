@@ -45,7 +45,7 @@ inline constexpr const char* kJaxPool = "BFCAllocator::AllocateRaw";
 
 struct Pool {
   std::string_view call, owner;
-  bool may_raise_later;  // than at the line that needed the memory
+  bool may_raise_later;  // the exception may be raised after the line that needed the memory
 };
 inline constexpr Pool kPools[] = {
     {kCachingAllocator, "PyTorch", false}, {kCuPyPool, "CuPy", false}, {kJaxPool, "JAX", true}};
@@ -99,7 +99,7 @@ inline constexpr Field<std::uint32_t, 96> kThread;     // index in `threads`; 0x
 // began, else one that another thread began. A capture is identified by its begin time and its thread.
 inline constexpr Field<std::uint32_t, 100> kCaptureSite;   // intern id: where it was begun; 0 if no capture is known
 inline constexpr Field<std::uint64_t, 104> kCaptureBegan;  // ticks at ENTER of the call that began it; 0 if unknown
-inline constexpr Field<std::uint32_t, 112> kCaptureTid;    // of the thread that began it
+inline constexpr Field<std::uint32_t, 112> kCaptureTid;    // thread that began the capture
 inline constexpr Field<std::uint32_t, 116> kCaptureMode;   // CUstreamCaptureMode
 
 inline constexpr Field<std::uint64_t, 120> kStarted;      // ticks at ENTER of a failed driver call; 0 if unknown

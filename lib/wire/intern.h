@@ -64,7 +64,7 @@
 
 namespace cudadiag::wire::intern {
 
-inline constexpr std::size_t kLongestLineTable = 0x7fff;  // of a code; longer ones are cut to this length
+inline constexpr std::size_t kLongestLineTable = 0x7fff;  // of a code object; longer tables are truncated
 
 enum class Tag : std::uint16_t {
   string = 1,

@@ -103,7 +103,7 @@ enum Flag : std::uint8_t {
   kSaturated = 16,     // a dimension or size did not fit its field; `errors` has the full number if the call failed
   kMarked = 32,        // a marker was queued directly after it
   kMarkedBefore = 64,  // a marker was queued directly before it: it covers all earlier operations of the stream
-  kAlone = 128,        // in a rerun, the recorder waited for it; nothing else ran or could be issued meanwhile
+  kAlone = 128,        // in a rerun, the recorder waited for this operation, and nothing else could run or be issued
 };
 
 inline constexpr std::uint32_t kNoStream = 0xffffffff;  // truncated to the width of narrower fields
@@ -195,13 +195,13 @@ enum GraphFlag : std::uint8_t {
 // PyTorch's autograd numbers the nodes of a thread's graph as it creates them. It creates an operator's node just
 // before the operator launches anything. The operator's launches therefore have kNumber = the node's number + 1, like
 // all launches until the next node. Numbers are truncated to 32 bits and wrap after 2^32 nodes of one thread.
-inline constexpr Field<std::uint32_t, 52> kNumber;        // the launching thread's count of nodes
-inline constexpr Field<std::uint32_t, 56> kNode;          // number of the node whose backward function runs
-inline constexpr Field<std::uint16_t, 60> kGraphTask;     // which call of backward() runs it, truncated to 16 bits
-inline constexpr Field<std::uint8_t, 62> kOwnThread;      // PyTorch's number of the launching thread; 0 without PyTorch
-inline constexpr Field<std::uint8_t, 63> kNodeThread;     // of the thread that created the node; 0 if no node runs
-inline constexpr Field<std::uint16_t, 30> kNodeType;      // intern id of a node type; 0 if unknown
-inline constexpr std::uint8_t kManyThreads = 0xff;        // a thread number that does not fit: it matches no thread
+inline constexpr Field<std::uint32_t, 52> kNumber;     // the launching thread's count of nodes
+inline constexpr Field<std::uint32_t, 56> kNode;       // number of the node whose backward function runs
+inline constexpr Field<std::uint16_t, 60> kGraphTask;  // number of the backward() call that runs the node, truncated
+inline constexpr Field<std::uint8_t, 62> kOwnThread;   // PyTorch's number of the launching thread; 0 without PyTorch
+inline constexpr Field<std::uint8_t, 63> kNodeThread;  // number of the thread that created the node; 0 if no node runs
+inline constexpr Field<std::uint16_t, 30> kNodeType;   // intern id of a node type; 0 if unknown
+inline constexpr std::uint8_t kManyThreads = 0xff;     // a thread number that does not fit: it matches no thread
 inline constexpr std::uint32_t kUnnumbered = 0xffffffff;  // kNode of the node that accumulates a leaf's gradient
 
 }  // namespace cudadiag::wire::operation

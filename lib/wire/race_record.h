@@ -65,7 +65,8 @@ inline constexpr Field<std::uint32_t, kOffsets> kNode;
 inline constexpr Field<std::uint32_t, kOffsets + 4> kNodeType;
 inline constexpr std::uint32_t kInChild = 0x80000000;  // in kNodeType: the node lies in a child graph
 
-// When the return of the call proves that the work has finished. This depends on where both addresses lie.
+// The condition under which the call's return proves that the work has finished. It depends on where both addresses
+// lie.
 enum Seen : std::uint64_t {
   kAnyway,
   kUnlessOnDevices,
@@ -73,7 +74,7 @@ enum Seen : std::uint64_t {
 };
 
 enum SourceChange : std::uint16_t {
-  kWhileHeld = 1,  // after all work ordered before the copy had finished
+  kWhileHeld = 1,  // the source changed after all work ordered before the copy had finished
   kSampled = 2,    // not all bytes of the source were compared
 };
 

@@ -48,7 +48,7 @@ class Plugin:
         self.session = os.environ[SESSION]
         self.lost_in = None   # the test that lost the context of this process
         self.template = None
-        self.channel = None   # to the fresh process that runs the tests
+        self.channel = None   # a connection to the fresh process that runs the tests
         self.losses = []      # (test, headline), in the process that prints the summary
         self.items = []
 

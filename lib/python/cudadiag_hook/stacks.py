@@ -1,7 +1,7 @@
 """Python stacks as lists of [file, line, function], innermost first."""
 import sys
 
-OWN_FILE = "<cudadiag>"  # of the hook's own code
+OWN_FILE = "<cudadiag>"  # co_filename of the hook's own code
 MOST_FRAMES = 48
 MOST_LOOKED_AT = 64  # frames, including the hook's own
 

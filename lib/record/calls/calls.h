@@ -53,7 +53,7 @@ struct CallRule {
   Role role = Role::watched;
   wire::operation::Kind kind = wire::operation::Kind::none;
   bool per_thread = false;       // handle 0 is the per-thread default stream
-  bool proves_finished = false;  // its success proves that its data has arrived
+  bool proves_finished = false;  // if the call succeeds, its data has arrived
   void (*decode)(const void* parameters, Call& call) = nullptr;
   bool memory = false;  // memory_calls.h
   bool ends_context = false;

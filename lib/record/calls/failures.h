@@ -24,7 +24,7 @@ struct FailedCall {
   std::uint32_t site;
   std::uint32_t stream;   // index, or kNoStream
   std::uint32_t context;  // index, or kNone
-  const Call* call;       // its arguments; null if not decoded
+  const Call* call;       // the call's arguments; null if they were not decoded
   bool launch;
   bool at_exit;
   bool own_wait;
@@ -35,7 +35,7 @@ struct FailedCall {
   std::uint64_t device_free = 0, device_total = 0;
   const char* outer = nullptr;  // the enclosing runtime call, if that call has no callback
   std::uint64_t of_call = 0;    // serial of the failed call whose error this one returned; 0 if this call itself failed
-  std::uint32_t tid = 0;        // of the thread inside the call; 0 for the calling thread
+  std::uint32_t tid = 0;        // thread inside the call; 0 for the calling thread
 };
 
 using wire::error::is_sticky;
@@ -56,7 +56,7 @@ class Failures {
   std::uint64_t looked_at(ThreadState& thread, std::uint32_t code);
   // Whether the thread's last failed call ran out of memory, and the thread has issued no operation since.
   bool lacks_memory(const ThreadState& thread);
-  // Whether this holds for any thread.
+  // Whether lacks_memory() is true for any thread.
   bool lack_memory();
   // Called when the thread has issued an operation successfully.
   void worked(ThreadState& thread);

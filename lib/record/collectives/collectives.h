@@ -19,7 +19,7 @@ struct CommunicatorMade {
   std::string_view name;  // empty if it has none
   std::int32_t rank;
   std::int32_t ranks;    // 0 if unknown
-  std::int32_t version;  // of NCCL's profiler interface
+  std::int32_t version;  // version of NCCL's profiler interface
 };
 
 struct CollectiveCall {

@@ -115,7 +115,7 @@ CuptiApi::Outcome CuptiApi::try_subscribe(CUpti_CallbackFunc callback, char* det
 }
 
 void CuptiApi::enable(CUpti_CallbackDomain domain, std::uint32_t id) {
-  if (enable_callback_ == nullptr) return;  // in a child of fork()
+  if (enable_callback_ == nullptr) return;  // true in a child of fork()
   const LockGuard lock(mutex_);
   enable_callback_(1, subscriber_, domain, id);
 }

@@ -28,7 +28,7 @@ struct GraphReplay {
   std::uint32_t graph = 0;    // intern id; 0 if unknown
   std::uint32_t ordinal = 0;  // 1-based; 0 if unknown
   std::uint32_t flags = 0;    // wire::operation::GraphFlag
-  GraphWords words;           // in a rerun
+  GraphWords words;           // set only in a rerun
 };
 
 // A graph's pointers to memory that was freed after the graph's previous launch. Each pointer is reported once.
@@ -77,7 +77,7 @@ class Graphs {
   struct Exec {
     std::uint64_t handle;  // 0 if free
     std::uint32_t stamp;
-    std::uint32_t site;       // of its instantiation
+    std::uint32_t site;       // site of the instantiation
     GraphReplay replay;       // the latest
     std::uint32_t described;  // intern id of the graph from which it was instantiated or updated
     // Its nodes in `exec_nodes_`, and the index of the node that was looked up last.
@@ -90,7 +90,7 @@ class Graphs {
   };
   struct ExecNode {
     CUgraphNode handle;
-    std::uint32_t site;             // of the call that set its parameters; 0 if still as described
+    std::uint32_t site;             // site of the call that set its parameters; 0 if they are still as described
     std::uint32_t parent : 31;      // wire/intern.h
     std::uint32_t may_not_run : 1;  // it is in the body of a conditional node
   };

@@ -49,7 +49,7 @@ class SourceSnapshot {
   bool sampled_, compared_;
   std::uint64_t low_, high_;
   Piece pieces_[kMostPieces];
-  std::byte first_[kRoom], last_[kRoom];  // of all pieces, one after the other
+  std::byte first_[kRoom], last_[kRoom];  // contents of all pieces, one after the other
 };
 
 }  // namespace cudadiag::record

@@ -14,7 +14,7 @@ using operation::Kind;
 
 namespace {
 
-constexpr std::uint32_t kMostBlocks = 0xffff;  // of a grid's second and third dimension
+constexpr std::uint32_t kMostBlocks = 0xffff;  // in a grid's second and third dimension
 
 bool fits_record(const Call& call) {
   return call.grid[1] <= kMostBlocks && call.grid[2] <= kMostBlocks && operation::Block::fit(call.block) &&

@@ -145,7 +145,7 @@ class Interner {
   IdTable<32768> strings_;
   IdTable<4096> modules_;
   IdTable<16384> functions_;
-  std::array<bool, 8192> checking_functions_;  // by id; in zeroed pages, like the tables
+  std::array<bool, 8192> checking_functions_;  // by id; the memory must be zeroed, like that of the tables
   IdTable<32768> codes_;
   IdTable<131072> python_stacks_;
   IdTable<131072> native_stacks_;     // by their frames

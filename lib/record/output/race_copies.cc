@@ -107,7 +107,7 @@ void RaceRecords::before_batch(ThreadState& thread, std::uint32_t id, const void
 
 namespace {
 
-constexpr std::size_t kMostSources = 64;  // of a batch; further sources are not watched
+constexpr std::size_t kMostSources = 64;  // further sources of a batch are not watched
 
 struct Sources {
   std::array<SourceRows, kMostSources> rows;

@@ -15,7 +15,7 @@ namespace cudadiag::record {
 
 namespace {
 
-forks::Origin g_origin;             // of this process; parent is null if it is not such a child
+forks::Origin g_origin;             // where this process came from; `parent` is null if it is not such a child
 std::atomic<bool> g_tried;          // whether the process has tried to create its recorder
 std::atomic<Recorder*> g_in_child;  // null if there is none yet, or if it could not be created
 

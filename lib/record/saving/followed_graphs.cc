@@ -14,7 +14,7 @@ namespace intern = wire::intern;
 // Allocated in pages of its own. The lists follow in the same pages.
 struct FollowedGraph::Parts {
   NodeLaunch launch;
-  std::size_t bytes;  // of these pages
+  std::size_t bytes;  // size of these pages
   CUgraphNode* handles;
   std::uint32_t* parents;
   GraphEdge* edges;

@@ -83,11 +83,11 @@ enum class Unsaved : std::uint32_t {
 
 // Data that could not be saved at all.
 enum class Missing : std::uint32_t {
-  attribute = 1,    // of the launch, referring to objects of its process; count: its id
-  allocations = 2,  // that the recorder dropped; count: how many
+  attribute = 1,    // a launch attribute that refers to objects of its process; count: its id
+  allocations = 2,  // allocations that the recorder dropped; count: how many
   parameters = 3,   // the driver did not report their sizes
-  globals = 4,      // of a module whose image could not be read
-  heap = 5,         // of malloc on the device; count: its limit in bytes
+  globals = 4,      // global variables of a module whose image could not be read
+  heap = 5,         // the heap of malloc on the device; count: its limit in bytes
 };
 
 }  // namespace cudadiag::wire::saved_launch

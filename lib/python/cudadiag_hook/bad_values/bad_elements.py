@@ -95,7 +95,7 @@ def about_place(place):
     frames = frames_of_places(stack)
     about = {"step": step, "stack": frames}
     if not node:
-        return about  # of a forward pass, or outside of both passes
+        return about  # the call is in a forward pass, or outside of both passes
     about["node"] = node
     inner = [number for number, frame in enumerate(frames) if frame[2] == ENGINE]
     if inner:

@@ -34,9 +34,9 @@ class Value:
     def __init__(self, call, grade, check=None):
         self.call, self.grade, self.check = call, grade, check
         self.roots, self.computed = (), False
-        self.source = None  # of infinite elements, if only NaN is bad: (operator, place) that produced them
+        self.source = None  # if only NaN is bad: (operator, place) that produced the infinite elements
         self.uses = ()  # (use, stack, ordinal of the operator), kept until the grade is known
-        self.address = None  # of the storage to which it was last written
+        self.address = None  # address of the storage to which the value was last written
 
     def is_clean(self):
         return self.grade == CLEAN
@@ -61,8 +61,8 @@ class Watch:
         self.pending = []  # values on a GPU whose grade is unknown, in the order of issue
         self.history = 1 << 16  # limit of `pending`
         self.candidates = []  # (root, message)
-        self.parameters = {}  # addresses of storages
-        self.leaves = {}  # by id(): weak references to the tensors
+        self.parameters = {}  # storages of leaf tensors, by address
+        self.leaves = {}  # weak references to leaf tensors, by id()
         self.latest_item = None  # the value from which the program read its latest number
         self.last_asked = self.last_compared = None  # (root, ordinal of the operator, stack)
         self.waits = False  # whether to check results on a GPU at once

@@ -18,10 +18,10 @@ from ..whole_run.stream import Listener
 from ..whole_run.whole_program import listen, replace, when_torch_is_there
 from .tracing import Bad, origin_of
 
-MOST_ELEMENTS = 1 << 20  # of a result that is read
+MOST_ELEMENTS = 1 << 20  # larger results are not read
 MOST_INPUTS = 16
 MOST_RESULTS = 1 << 17  # kept with their inputs
-MOST_WRITERS = 256  # of one storage
+MOST_WRITERS = 256  # kept for one storage
 MOST_TOLD = 16
 MOST_FRAMES = 24
 INTEGERS = ("int8", "uint8", "int16", "int32", "int64")  # types whose extremes PyTorch can compute

@@ -22,7 +22,7 @@ from .stream_order import HOST, Order
 MOST_ACCESSES = 48  # per storage
 MOST_RACES = 64  # pairs of lines that are reported
 MOST_FRAMES = 24
-MOST_LINES = 4096  # whose variables are known
+MOST_LINES = 4096  # lines whose variables are kept
 MOST_STORAGES = 1 << 16
 
 
@@ -111,7 +111,7 @@ class TensorRaces(Listener):
         if not state.on or not (self.several or guarded(self.uses_another_stream, args)):
             return None
         facts = facts_of(function)
-        if facts.name == "record_stream":  # its schema says that it writes, but it touches no memory
+        if facts.name == "record_stream":  # the schema says that it writes, but this operator touches no memory
             guarded(self.keep_for, args)
             return None
         if facts.is_view or facts.uninitialised:

@@ -8,7 +8,7 @@ from ..tensor_data.tensors import Guard, describe, devices, each_tensor, is_tens
 from .visits import Place, visits
 
 FULLY_TOLD = 64  # calls of an operator at a line; later calls are reported only if their tensors are new there
-MOST_TOLD, MOST_MESSAGES = 8 << 20, 8000  # in bytes; the reader's limits
+MOST_TOLD, MOST_MESSAGES = 8 << 20, 8000  # MOST_TOLD in bytes; these are also the reader's limits
 MOST_TENSORS = 48
 WHOLE = ("aten::copy_", "aten::fill_", "aten::zero_")  # these use every element, but PyTorch does not tag them
 

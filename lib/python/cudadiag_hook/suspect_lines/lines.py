@@ -24,7 +24,7 @@ class Suspect:
         self.function, self.file = fields[3], fields[4]
         self.watched = fields[2] == "watch"
         self.paths = None  # not searched yet
-        self.visits = 0  # of a watched line, even if several names are watched there
+        self.visits = 0  # how many times a watched line was reached, even if several names are watched there
 
     def is_in(self, code):
         if self.watched:
@@ -64,7 +64,7 @@ class Watched:
 
     def __init__(self):
         self.suspects = []
-        self.first_lines = frozenset()  # of their code objects
+        self.first_lines = frozenset()  # first lines of the code objects of suspects
         self.lines = frozenset()
         self.watched_files = ()  # the ends of the paths of watched lines
 

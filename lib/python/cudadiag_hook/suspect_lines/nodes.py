@@ -15,9 +15,9 @@ SECONDS_A_NODE = 1e-4  # the approximate cost of keeping a stack
 
 class Nodes:
     def __init__(self):
-        self.names = frozenset()  # of the wanted nodes; "*": all
+        self.names = frozenset()  # names of the wanted nodes; "*": all nodes
         self.kept = False  # whether the hook switched anomaly mode on
-        self.counted = 0  # nodes of this thread whose cost is in the budget
+        self.counted = 0  # how many of this thread's nodes are already counted against the budget
 
 
 nodes = Nodes()

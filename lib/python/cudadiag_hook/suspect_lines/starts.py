@@ -25,7 +25,7 @@ starts = Starts()
 class Start:
     def __init__(self, begun, stacks, pool):
         key = id(begun)
-        self.reference = _weakref.ref(begun, lambda _: starts.kept.pop(key, None))  # before the id() is reused
+        self.reference = _weakref.ref(begun, lambda _: starts.kept.pop(key, None))  # removed before the id() is reused
         self.stacks, self.pool = stacks, pool
 
 

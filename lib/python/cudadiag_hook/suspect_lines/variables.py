@@ -27,7 +27,7 @@ def without_escapes(source):
     parts = source.split(backslash)
     kept, escaped = parts[:1], False
     for part in parts[1:]:
-        if escaped:  # by the previous backslash
+        if escaped:  # the previous backslash escapes this one
             escaped = False
         elif part[:1] and part[:1] in ends:
             kept.append(backslash if part[:1] in ends[:2] else blank)

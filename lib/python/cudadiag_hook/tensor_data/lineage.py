@@ -11,7 +11,7 @@ class StorageReference:
     def __init__(self, storage):
         self.kind = type(storage)
         self.pointer = storage._weak_ref()
-        self.pieces = ()  # of Writers: (begin, end, value). Replaced as a whole, so any thread may read it
+        self.pieces = ()  # used by Writers: (begin, end, value). Replaced as a whole, so any thread may read it
 
     def has_ended(self):
         return self.kind._expired(self.pointer)

@@ -155,7 +155,7 @@ def a_mode_is_on():
     return core._len_torch_dispatch_stack() > 0 or core._len_torch_function_stack() > 0
 
 
-kinds_of_devices = {}  # by device, because each access to device.type creates a new string
+kinds_of_devices = {}  # device.type, by device: each access to that property creates a new string
 
 
 def is_on_device(tensor):

@@ -72,7 +72,7 @@ class Rule:
         return [] if name in self.in_part else whole(tensor)
 
 
-rules = {}  # by the facts of an operator
+rules = {}  # by an operator's Facts
 
 
 def argument_uses(facts, args, kwargs):

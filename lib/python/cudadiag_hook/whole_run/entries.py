@@ -6,7 +6,7 @@ from ..tensor_data.lineage import has_storage
 from ..tensor_data.tensors import Guard, tensor_kinds, unwrapped
 from .forward_places import places_here
 
-MOST_DEPTH = 4  # of nested containers
+MOST_DEPTH = 4  # limit for nested containers
 MOST_ROWS = 4096
 SAMPLES = "_cudadiag_samples"  # attribute of a loader's iterator: indices into the data set, by batch number
 

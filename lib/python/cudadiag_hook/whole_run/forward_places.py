@@ -17,7 +17,7 @@ RUN_BACKWARD = ("_engine_run_backward", "backward", "grad")  # functions that ca
 
 
 class Latest(_thread._local):
-    number = 0  # of the next node
+    number = 0  # sequence number of the thread's next node
 
 
 def waits_for_backward(frame):
