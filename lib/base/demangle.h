@@ -7,7 +7,7 @@
 namespace cudadiag::base {
 
 // Returns `deep(int*, int)` for `_Z4deepPii`. Returns the name unchanged if it is not mangled, or if its text would
-// become too long: the files that contain these names are not trusted.
+// become too long. The files that contain these names are not trusted.
 std::string demangle(std::string_view mangled);
 
 // The name without the suffixes that optimisers add: `_Z4fillPii` for `_Z4fillPii.cold`, `step` for `step.part.0`.

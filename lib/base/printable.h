@@ -7,9 +7,9 @@
 
 namespace cudadiag::base {
 
-// Returns `raw` with an escape sequence in place of every character that a terminal could interpret: `\n` for a line
-// break, `\x1b` and the like for other control characters, `\u202e` and the like for C1 and bidirectional controls,
-// `\xff` and the like for bytes that are not UTF-8. A tab becomes a space. The result is one line of valid UTF-8.
+// Returns `raw` with an escape sequence in place of every character that a terminal could interpret. Line breaks become
+// `\n`, other control characters `\x1b` and the like, and C1 and bidirectional controls `\u202e` and the like. Bytes
+// that are not UTF-8 become `\xff` and the like, and tabs become spaces. The result is one line of valid UTF-8.
 std::string printable(std::string_view raw);
 
 // The number of characters of valid UTF-8 text; each counts as one column.

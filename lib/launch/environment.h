@@ -25,8 +25,8 @@ inline constexpr const char* kCorrectCupti = "correct it, or unset it";
 // The elements of an environment variable that is a list of paths.
 std::vector<std::string> listed_paths(const char* variable);
 
-// The package folders of the Python environment that `command` uses, most likely first: those of $VIRTUAL_ENV, and
-// those of the prefix that contains the command if an interpreter is next to it.
+// The package folders of the Python environment that `command` uses, most likely first. They belong to $VIRTUAL_ENV, or
+// to the prefix that contains the command if an interpreter is next to it.
 std::vector<std::filesystem::path> python_packages(const std::vector<std::string>& command);
 // The files with this name below those folders, most likely first, except those that other users can write to.
 std::vector<std::filesystem::path> files_in_python_packages(const std::vector<std::string>& command,

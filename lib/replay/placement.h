@@ -1,5 +1,5 @@
-// Decides where the blocks of a saved launch go in the process that replays it: which granules of device memory to map,
-// and how to rewrite pointers if a block moves. Never calls the driver.
+// Decides where the blocks of a saved launch go in the process that replays it. This includes which granules of device
+// memory to map, and how to rewrite pointers if a block moves. Never calls the driver.
 #pragma once
 
 #include <cstdint>

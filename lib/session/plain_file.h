@@ -16,7 +16,8 @@ std::optional<std::string> read_plain_file(const std::filesystem::path& file, st
 
 // Opens one of the reader's files that a session names: a source or a script. Follows links, because paths to sources
 // often contain some, but not those of procfs, which lead to the reader's own open files. The result is invalid if the
-// file is not plain, is empty, or is in procfs or sysfs, where reading has side effects and may never end.
+// file is not plain or is empty. It is also invalid in procfs and sysfs, where reading has side effects and may never
+// end.
 base::FileDescriptor open_named_file(const std::filesystem::path& file);
 std::optional<std::string> read_named_file(const std::filesystem::path& file, std::uint64_t most);
 

@@ -264,9 +264,9 @@ struct FailedCall {
 
 // One of NCCL's communicators (wire/collective.h).
 struct Communicator {
-  std::uint64_t hash = 0;  // the same in all its ranks
+  std::uint64_t hash = 0;  // the same in all ranks
   std::string name;        // given by the program; empty if it gave none
-  std::int32_t rank = 0;   // of this process in it
+  std::int32_t rank = 0;   // rank of this process in the communicator
   std::int32_t ranks = 0;  // 0 if unknown
   std::int32_t version = 0;
   std::uint64_t made = 0;                       // ticks

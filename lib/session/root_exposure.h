@@ -1,12 +1,12 @@
 // Which other users can replace the folder of a session while it is being written.
 //
-// A session's folder has mode 0700, but a user who may rename entries of its parent can put a different folder,
-// containing links, in its place. The launcher never writes to that folder (session_writer.h), but programs that create
-// files by path do. These users can replace the folder:
+// A session's folder has mode 0700. A user who may rename entries of its parent can nevertheless put a different
+// folder, containing links, in its place. The launcher never writes to that folder (session_writer.h), but programs
+// that create files by path do. These users can replace the folder:
 //   the owner of the parent, unless that is root or ourselves;
 //   all users, if the parent is writable by all and has no sticky bit.
-// Members of a group do not count: whoever makes a folder writable for a group trusts it, and many systems give each
-// user a separate group.
+// Members of a group do not count: whoever makes a folder writable for a group trusts the group. Many systems also give
+// each user a separate group.
 #pragma once
 
 #include <filesystem>

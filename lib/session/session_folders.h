@@ -54,16 +54,16 @@ bool is_session(const std::filesystem::path& folder);
 // that has not failed yet.
 bool is_blank(const std::filesystem::path& folder);
 
-// A greater age is newer. Names distinguish sessions of different seconds; folder times distinguish those of one
-// second.
+// Compares as greater for a newer session. Names distinguish sessions of different seconds, and folder times
+// distinguish sessions of the same second.
 std::pair<std::string, std::filesystem::file_time_type> age_of(const std::filesystem::path& session);
 
 // The sessions in one root, or in all of them, newest first.
 std::vector<std::filesystem::path> sessions_in(const std::filesystem::path& root);
 std::vector<std::filesystem::path> sessions_in(const std::vector<Root>& roots);
 
-// The recordings in a folder, sorted by name. Includes those of other users, even unreadable ones, and those with names
-// that cudadiag does not give.
+// The recordings in a folder, sorted by name. Includes renamed recordings and those of other users, even unreadable
+// ones.
 std::vector<std::filesystem::path> recordings_in(const std::filesystem::path& folder);
 
 // Returns why no session can be created here, whether or not the folder exists; nullopt if one can.

@@ -117,8 +117,8 @@ std::optional<fs::path> newest_begun(const fs::path& root) {
   return std::nullopt;
 }
 
-// "3" is the third session that `cudadiag list` shows. Longer numbers are the beginning of a name. Returns nullopt for
-// text that is not a number, and an error for a number that is too large.
+// "3" is the third session that `cudadiag list` shows. Longer numbers count as the beginning of a name. Returns nullopt
+// for text that is not a number, and an error for a number that is too large.
 std::optional<base::Result<fs::path>> by_number(const std::vector<Root>& roots, std::string_view wanted) {
   constexpr std::size_t kMostDigits = 3;
   std::size_t number = 0;

@@ -15,16 +15,16 @@ namespace cudadiag::session {
 // Returns why an existing folder, or a path inside one, cannot be read; nullopt if it can be read or does not exist.
 std::optional<base::Error> unreadable(const std::filesystem::path& folder);
 
-// Returns why some sessions may not be found: a root is unreadable, missing although the user chose it, or contains
-// only the sessions of other users. An empty default folder is not an obstacle.
+// Returns why some sessions may not be found. A root may be unreadable, be missing although the user chose it, or
+// contain only sessions of other users. An empty default folder is not an obstacle.
 std::optional<base::Error> obstacle_to_reading(const std::vector<Root>& roots);
 // Returns an error if $CUDADIAG_DIR names a folder that does not exist although a run could have created it: probably a
 // typing error. If no run could have created it, the other roots contain the sessions.
 std::optional<base::Error> misnamed(const std::vector<Root>& roots);
 
-// Returns the folder that the user means. `wanted` is "" or "latest" for the newest session in all roots; the name of a
-// session, or the beginning of its name; its number in the list of sessions_in(), from 1; or a path. A number takes
-// precedence over a path.
+// Returns the folder that the user means. `wanted` is a path, the name of a session or its beginning, or the number of
+// a session in the list of sessions_in(), from 1. "" and "latest" stand for the newest session in all roots. A number
+// takes precedence over a path.
 base::Result<std::filesystem::path> find_session(const std::vector<Root>& roots, const std::string& wanted);
 
 // Returns whether `cudadiag env` prepared the session and no program has recorded to it yet.

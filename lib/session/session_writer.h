@@ -3,8 +3,8 @@
 //
 // The writer has open descriptors of the root, the session's folder and the pass folder. It creates and replaces every
 // file relative to them and follows no link. Renaming a folder, or replacing it by a link, does not redirect the
-// writer. Programs that receive the folder by name have no such protection: the recorder if it finds no memory, the
-// driver for a GPU core dump, and compute-sanitizer. root_exposure.h says when that matters.
+// writer. Programs that receive the folder by name have no such protection. These are the recorder if it finds no
+// memory, the driver for a GPU core dump, and compute-sanitizer. root_exposure.h says when that matters.
 #pragma once
 
 #include <cstddef>

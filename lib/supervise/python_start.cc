@@ -29,8 +29,8 @@ std::optional<base::Error> write_package(const std::filesystem::path& folder, se
   std::filesystem::create_directory(folder, error);
   if (error) return base::Error{"cannot create " + folder.string() + ": " + error.message(), "free some space"};
   for (const python::HookModule& module : python::hook_modules()) {
-    // The files do not end in .py: an interpreter that does not run our sitecustomize also has this folder in its path,
-    // and must not import them.
+    // The files do not end in .py, because an interpreter that does not run our sitecustomize must not import them. It
+    // has this folder in its path too.
     const auto file = folder / (std::string(module.name) + ".txt");
     if (auto failure = writer.store_text(file, module.text)) return failure;
   }

@@ -1,6 +1,6 @@
 // Finds operations that do not end while the program runs (`--hang-report`). Reads only the program's area in shared
-// memory: a few words of each stream at every check, and the records when an operation has been unfinished for a long
-// time. If in doubt, it reports nothing. Used on the launcher's main thread.
+// memory. At every check, it reads a few words of each stream. When an operation has been unfinished for a long time,
+// it also reads the records. If in doubt, it reports nothing. Used on the launcher's main thread.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// The Python lines that the user watches in the first run, as FILE:LINE without tabs and newlines: the request to the
-// hook, and warnings about lines that may be mistakes.
+// The Python lines that the user watches in the first run, as FILE:LINE without tabs and newlines. Contains the request
+// to the hook, and warnings about lines that may be mistakes.
 #pragma once
 
 #include <string>

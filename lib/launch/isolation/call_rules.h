@@ -1,5 +1,6 @@
-// The system calls of an isolated rerun that are checked before the kernel carries them out: all that can change
-// something outside the rerun, even those that Landlock covers. Constant data, and the seccomp filter built from it.
+// The system calls of an isolated rerun that are checked before the kernel carries them out. They are all calls that
+// can change something outside the rerun, even those that Landlock covers. Constant data, and the seccomp filter built
+// from it.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Starts the target of a supervisor from a separate thread. That thread stays confined; the other threads of this
-// process are not confined. The target reaches its memory for the recording through that thread, because a confined
-// process cannot read another process's memory.
+// Starts the target of a supervisor from a separate thread. Only this thread is confined, and it stays so; the other
+// threads of this process are not confined. The target reaches its memory for the recording through that thread,
+// because a confined process cannot read another process's memory.
 #pragma once
 
 #include <signal.h>

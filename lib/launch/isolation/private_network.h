@@ -16,8 +16,9 @@ namespace cudadiag::launch {
 bool can_have_private_network();
 
 // Moves this process and its future children to such a network. If its user may not create one (CAP_SYS_ADMIN), it
-// first moves to a user namespace: as root with all users, otherwise with only its own user and group. Returns false,
-// and changes nothing, if the kernel, a container or a security module refuses. The process must have only one thread.
+// first moves to a user namespace. Root maps all users there; other users map only their own user and group. Returns
+// false, and changes nothing, if the kernel, a container or a security module refuses. The process must have only one
+// thread.
 bool enter_private_network();
 
 // Points variables that choose a network interface to the loopback interface, the only one left.

@@ -1,5 +1,5 @@
 // The process between a launcher and a rerun. Everything that the rerun starts descends from the supervisor or is
-// adopted by it, so no unrelated process is ever mistaken for one of the rerun's. When the launcher dies or requests
+// adopted by it. No unrelated process is therefore mistaken for one of the rerun's. When the launcher dies or requests
 // it, the supervisor ends all these processes and removes the rerun's private folder. It also starts the target,
 // confined if requested, and decides which system calls an isolated target may issue.
 #pragma once

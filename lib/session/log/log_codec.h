@@ -9,8 +9,8 @@
 //                               the differences
 //
 // Numbers have seven bits per byte, lowest first; differences have their sign in the lowest bit. The expected record is
-// the last one with this key, but with the next serial of its thread and the next ordinals of its stream and site. For
-// most launches only the time must then be written. The first words of kOrder are those that change most.
+// the last one with this key, with the next serial of its thread and the next ordinals of its stream and site. For most
+// launches, only the time must then be written. The first words of kOrder are those that change most.
 #pragma once
 
 #include <array>

@@ -158,7 +158,7 @@ struct Delivery {
   std::string text;  // for a note: its sentence; for `checking`: the version of PyTorch
 };
 
-// Returns the deliveries in the order of the file. Of a long file, only the end is read.
+// Returns the deliveries in the order of the file. Reads only the end of a long file.
 std::vector<Delivery> read_deliveries(const std::filesystem::path& file);
 std::vector<Delivery> parse_deliveries(std::string_view text);
 

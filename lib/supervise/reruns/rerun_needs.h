@@ -20,7 +20,7 @@ unsigned planned_reruns(const analyse::Analysis& analysis, const session::Sessio
 
 // Whether any failure of GPU work is not proven.
 bool wants_proof(const analyse::Analysis& analysis);
-// Whether there is a device exception, and no rerun for its dump yet.
+// Whether a device exception occurred that no rerun has dumped yet.
 bool wants_dump(const analyse::Analysis& analysis, const session::Manifest& manifest);
 bool wants_hang_dump(const analyse::Analysis& analysis, const session::Manifest& manifest);
 // Whether a call ran out of device memory in a process with PyTorch's allocator.

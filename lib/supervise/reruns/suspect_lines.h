@@ -1,5 +1,5 @@
-// The Python lines at which a rerun reads values: the innermost lines of the user's code that issued the candidates,
-// and lines of libraries below them that call into a framework.
+// The Python lines at which a rerun reads values. They are the innermost lines of the user's code that issued the
+// candidates, and lines of libraries below them that call into a framework.
 #pragma once
 
 #include <cstdint>
