@@ -50,7 +50,7 @@ class Graphs {
   // The driver reuses the handles of nodes, so the latest call counts.
   void node_created(CUgraphNode node, std::uint32_t site);
   void node_cloned(CUgraphNode node, CUgraphNode original);
-  // The node may belong to a graph or to an executable graph.
+  // Called for a node of unknown origin, which may belong to a graph or to an executable graph.
   void node_unknown(CUgraphNode node) { conditionals_.forget(node); }
   // Called after the call has succeeded.
   void conditional_made(const GraphCall& call);

@@ -97,7 +97,8 @@ class OperationRecorder {
   [[gnu::cold, gnu::noinline]] void meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data);
   [[gnu::hot]] void write(ThreadState& thread, const CallRule& rule, const Call& call, std::uint32_t site_ordinal);
 
-  // Every launch reads the members from here to `streams_`. The first and the last of them end and begin with tables.
+  // Every launch reads the members from here to `streams_`. In `autograd_`, the data that a launch reads comes last. In
+  // `streams_`, it comes first.
   Autograd autograd_;
   RaceRecords* races_ = nullptr;  // null if cudadiag does not look for races
   wire::Markers markers_ = wire::Markers::sparse;

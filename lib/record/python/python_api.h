@@ -25,11 +25,10 @@ struct PythonApi {
   int (*add_pending_call)(int (*)(void*), void*) = nullptr;  // needs no GIL
   const void* (*main_interpreter)() = nullptr;               // needs no GIL
   // All of the following need the GIL.
-  const void* (*interpreter)() = nullptr;          // the interpreter that the thread runs
-  PyObject* (*add_module)(const char*) = nullptr;  // PyImport_AddModule: a borrowed reference
-  PyObject* (*modules)() = nullptr;                // sys.modules: a borrowed reference
-  PyObject* (*system_object)(const char*) =
-      nullptr;  // object in `sys`: a borrowed reference, or null without an exception
+  const void* (*interpreter)() = nullptr;             // the interpreter that the thread runs
+  PyObject* (*add_module)(const char*) = nullptr;     // PyImport_AddModule: a borrowed reference
+  PyObject* (*modules)() = nullptr;                   // sys.modules: a borrowed reference
+  PyObject* (*system_object)(const char*) = nullptr;  // in `sys`: a borrowed reference, or null without an exception
   PyObject* (*compile)(const char* source, const char* file, int start) = nullptr;
   PyObject* (*run)(PyObject* code, PyObject* globals, PyObject* locals) = nullptr;
   PyObject* (*attribute)(PyObject*, const char*) = nullptr;

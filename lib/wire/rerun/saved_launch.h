@@ -73,7 +73,7 @@ inline constexpr std::size_t kBlockSize = 48;
 // The origin of a pointer to a block.
 enum class Reach : std::uint32_t { nothing = 0, parameter = 1, memory = 2, module = 3 };
 
-// Why a block to which a pointer was found was saved only in part, or not at all.
+// Why a block that a pointer refers to was saved only in part, or not at all.
 enum class Unsaved : std::uint32_t {
   no = 0,
   limit = 1,       // the limit of --save-limit
