@@ -22,8 +22,8 @@ void RaceRecords::copy_part(ThreadState& thread, const Call& call) {
 
 namespace {
 
-// Whether the driver reads all sources in stream order. It may also read a source before the call returns, or at any
-// time.
+// Whether the driver must read all sources in stream order. Otherwise, it may read a source before the call returns, or
+// at any time.
 template <typename Parameters>
 bool reads_in_order(const Parameters& p) {
   bool in_order = true;

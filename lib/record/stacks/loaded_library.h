@@ -25,7 +25,7 @@ class LoadedLibrary {
   void* function(std::string_view name) const { return const_cast<std::byte*>(code(name).data()); }
   // The entry of a function in the library's symbol table; null if the library does not define it.
   const ElfW(Sym) * symbol(std::string_view name) const;
-  // Calls `visit(std::uintptr_t*)` for each place where the library keeps the address of another library's function.
+  // Calls `visit(std::uintptr_t*)` for each word in which the library keeps the address of another library's function.
   template <typename Visit>
   void each_slot(std::string_view name, Visit visit) const {
     for (const auto& table : relocations_) {

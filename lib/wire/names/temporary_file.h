@@ -13,9 +13,9 @@ inline constexpr std::size_t kDrawn = 8;
 
 constexpr bool is_drawn(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
 
-// Whether this is how the name of a generated module begins, and no author would choose such a name. A generated module
-// has the module name of the class that it serves, which has dots or is `__main__`. In PyTorch Geometric, it has the
-// name of the class and a known ending instead.
+// Whether a module name that begins in this way was generated, because no author would choose it. Generated code uses
+// the module name of the class that it serves, which has dots or is `__main__`. PyTorch Geometric uses the class name
+// and a known ending instead.
 constexpr bool begins_as_generated(std::string_view name) {
   constexpr std::string_view kMain = "__main__", kEnds[] = {"_propagate_", "_edge_updater_"};
   if (name.starts_with(kMain)) return true;

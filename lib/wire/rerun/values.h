@@ -6,9 +6,9 @@
 //
 // MODE says what to read at the Python line:
 //    operators   the arguments of its operators
-//    variables   its variables: the line leads into compiled code, which a dispatch mode would change
+//    variables   its variables, since the line calls compiled code, which a dispatch mode would change
 //    accesses    the memory that its operators and variables use, without values: the operations of the line race
-//    arrays      the same, but only for its variables, since the line leads into compiled code
+//    arrays      the same, but only for its variables, since the line calls compiled code
 //    watch       its latest values (kWatchedSuffix of delivery.h), in the first run as well. FILE is the end of the
 //                path
 // These modes do not refer to a Python line:

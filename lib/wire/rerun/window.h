@@ -8,7 +8,7 @@
 //                           node INDEX (from 1) of a graph of COUNT nodes, a kernel with this key (0: no name). It is
 //                           saved before it runs. Graph launches are waited for from their site's FROM-th call on
 //    patience=MS            how long one operation may take before the rerun stops waiting altogether
-//    near=CALLS             the Python hook becomes active this many calls before a site's first awaited call
+//    near=CALLS             the Python hook becomes active this many calls before the first call that is waited for
 #pragma once
 
 #include <charconv>

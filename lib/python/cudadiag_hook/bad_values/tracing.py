@@ -7,7 +7,7 @@ where several tensors have bad elements.
 MOST_STEPS = 64  # limit of steps back
 MOST_TOLD = 5
 
-# These operators change an element only slightly: if it is bad afterwards, it may have been bad before. For other
+# These operators change an element only slightly: if the result is bad, the argument may have been bad too. For other
 # operators, an argument may mean something different from the result, such as a hash whose remainder is computed.
 SHIFTS = ("add", "add_", "sub", "sub_", "abs", "unique", "_unique2", "unique_dim", "minimum", "maximum", "clamp_min",
           "clamp", "clamp_", "amax", "amin", "max", "min", "relu", "relu_")

@@ -56,7 +56,7 @@ def count_in(begin, width, dimensions, first, last):
 
 
 def pieces_of(begin, element, shape, strides):
-    """None if elements overlap, or if there are none."""
+    """The pieces of a tensor at address `begin`; None if its elements overlap, or if it has none."""
     dimensions = sorted((stride * element, count) for count, stride in zip(shape, strides) if count != 1 and stride)
     width, merged = element, []
     for pitch, count in dimensions:
