@@ -238,7 +238,7 @@ struct RaceOverlap {
 // Two operations on streams that nothing orders. The finding's own line issued the later one.
 struct ResolvedRace {
   std::vector<ResolvedAccess> accesses;  // both accesses, in the order of issue
-  std::string missing;                   // the missing edge between them, in words
+  std::string missing;                   // the order that is missing between them, in words
   std::string rerun;      // note that a rerun did not show the race; empty if one did, or if there was no rerun
   bool possible = false;  // not certain; the finding's `because` gives the reason
   std::uint64_t times = 1;

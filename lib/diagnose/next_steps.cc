@@ -46,9 +46,9 @@ std::vector<std::string> next_steps(const analyse::Failure& failure, const sessi
   switch (failure.kind) {
     case analyse::Kind::async_error:
       if (failure.damaged)
-        return {"record it again with cudadiag run, or let a rerun find the operation: cudadiag bisect"};
+        return {"record the program again with cudadiag run, or let a rerun find the operation: cudadiag bisect"};
       if (failure.records_lost && !failure.process->record.log)
-        return {"run it again with --full-log, which keeps the record of every operation"};
+        return {"run the program again with --full-log, which keeps the record of every operation"};
       if (failure.candidates.empty()) return {};
       [[fallthrough]];
     case analyse::Kind::graph_node:

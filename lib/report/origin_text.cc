@@ -19,7 +19,7 @@ std::string how(Role role, bool is_seen) {
     case Role::made:
       return "was produced at";
     case Role::passed:
-      return "is a number that was passed at";
+      return "was passed as a number at";
     case Role::loaded:
       return "was loaded at";
     case Role::copied:

@@ -129,9 +129,10 @@ const std::vector<Rule>& device_rules() {
        .when = refused,
        .texts = {"the program contains no code for this GPU ({gpu}): it was built for other architectures",
                  "the program contains no code for this GPU: it was built for other architectures"},
-       .fix = {"build for this GPU: nvcc -gencode arch=compute_XX,code=sm_XX or -arch=native{torch:, "
-               "TORCH_CUDA_ARCH_LIST for extensions}",
-               "{torch:torch.cuda.get_arch_list() shows what PyTorch was built for; a newer wheel may have more}"},
+       .fix =
+           {"build for this GPU: nvcc -gencode arch=compute_XX,code=sm_XX or -arch=native{torch:, "
+            "TORCH_CUDA_ARCH_LIST for extensions}",
+            "{torch:torch.cuda.get_arch_list() shows what PyTorch was built for; a newer wheel may support more GPUs}"},
        .link = kArchitectures},
       {.id = "kernel-not-in-module",
        .sure = Sure::often,

@@ -100,7 +100,7 @@ const std::vector<Rule>& hang_rules() {
       {.id = "value-written-too-late",
        .when = for_late_value,
        .texts = {"the stream waits {wait}, and that stream has not reached the write"},
-       .fix = {"queue the write before the operation that its own stream waits for: two streams that wait for each "
+       .fix = {"queue the write ahead of the operation that blocks the write's stream: two streams that wait for each "
                "other never continue"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html"},
       {.id = "semaphore-not-signalled",

@@ -346,7 +346,7 @@ const std::vector<Rule>& memory_rules() {
                  "probably overflowed"},
        .fix = {"compute offsets in 64 bits (Triton: tl.program_id(0).to(tl.int64); CUDA: size_t before the "
                "multiplication)",
-               "or call it in parts of fewer than 2**31 elements"},
+               "or split the call into parts of fewer than 2**31 elements"},
        .link = "https://github.com/pytorch/pytorch/issues/190857"},
       {.id = "misaligned-for-type",
        .codes = {716},

@@ -143,8 +143,8 @@ bool indexes(const SourceNode& node) {
 
 std::size_t indentation(std::string_view line) { return line.find_first_not_of(" \t"); }
 
-// The lines of the body of a function whose decorators or `def` begin at line `first` (from 1). The body ends before
-// the next line that is not indented further than `def`.
+// The body lines of a function whose decorators or `def` begin at line `first` (from 1). The body ends before the next
+// line that is not indented further than `def`.
 std::pair<std::size_t, std::size_t> body(const std::vector<std::string_view>& lines, int first) {
   std::size_t at = first < 1 ? lines.size() : static_cast<std::size_t>(first) - 1;
   while (at < lines.size() && !trim(lines[at]).starts_with("def ") && !trim(lines[at]).starts_with("async def ")) {

@@ -51,7 +51,8 @@ BaseParameter parameter_at(const evidence::FailingState& state, std::uint32_t wo
   return parameter;
 }
 
-// A generic address may be in shared or local memory. If all lanes' addresses are, makes them relative to that memory.
+// A generic address may be in shared or local memory. If all lanes' addresses are, converts them to offsets in that
+// memory.
 void resolve_space(DumpAccess& access, const evidence::FailingState& state) {
   if (access.space != Space::generic) return;
   const std::pair<std::uint64_t, Space> windows[] = {{state.shared_window, Space::shared},
