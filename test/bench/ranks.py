@@ -118,7 +118,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--sessions", type=int, default=1024)
-    parser.add_argument("--json", type=Path, help="rows of these numbers go into it")
+    parser.add_argument("--json", type=Path, help="write rows with these numbers to it")
     options = parser.parse_args()
     machine = Machine(options.build.resolve())
     try:

@@ -79,7 +79,7 @@ def write_man_table(page, result):
     head, _, rest = text.partition('.\\" begin\n')
     _, _, tail = rest.partition('.\\" end\n')
     if not tail:
-        raise SystemExit(f"{page}: no place for the table: it wants the comments begin and end")
+        raise SystemExit(f"{page}: no place for the table: the page needs the comments begin and end")
     table = "".join(text.replace("-", "\\-") + "\n" for text in man_table(result))
     page.write_text(f'{head}.\\" begin\n{table}.\\" end\n{tail}')
 

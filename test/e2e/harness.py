@@ -115,7 +115,7 @@ def skip(why):
 def in_namespace(machine, options, script, *command):
     """Runs as root of new namespaces, after a script that exits with 77 if this machine does not allow them."""
     if subprocess.run(["unshare", *options, "true"], capture_output=True).returncode:
-        skip(f"unshare {' '.join(options)} is refused here")
+        skip(f"unshare {' '.join(options)} is not allowed here")
     ended = machine.plain("unshare", *options, "sh", "-c", script + '\nexec "$@"', "sh", *command)
     if ended.returncode == 77:
         skip(ended.stderr.strip() or script)
@@ -157,7 +157,7 @@ def expect_in(part, text, what):
 
 
 def expect_success(result):
-    expect(result.returncode, 0, f"status of {result.args}, which says {result.stderr}")
+    expect(result.returncode, 0, f"status of {result.args}, with stderr {result.stderr}")
     return result
 
 

@@ -69,7 +69,7 @@ def check_target(machine, name):
         failed = [silence] if plain.returncode else []
         if plain.returncode < 0:
             failed.append(f"the command was ended by signal {-plain.returncode} ({signal.Signals(-plain.returncode).name})")
-        expect([line.removeprefix("cudadiag: ").partition(";")[0] for line in ours], failed, "what we say")
+        expect([line.removeprefix("cudadiag: ").partition(";")[0] for line in ours], failed, "what cudadiag says")
         expect(machine.sessions(), [], "sessions")
     else:
         check_finding(machine.report(), name, targets.FAILING[name])
@@ -86,7 +86,7 @@ def check_rerun(machine, name, recorded):
     # One of many threads may make the driver reach the fault before another thread has begun to wait for it.
     if name == "many_threads" and passes.count("confirm") == 2:
         passes.remove("confirm")
-    expect(passes, ["record", "confirm", "device"] if wanted else ["record"], "passes, where it says " + rerun.stderr)
+    expect(passes, ["record", "confirm", "device"] if wanted else ["record"], "passes, with stderr " + rerun.stderr)
     if name == "graph_replay":
         expect_in("cudadiag: a rerun narrows the first answer: ", rerun.stderr, "what the rerun does")
     if wanted:
@@ -131,7 +131,7 @@ def check_finding(report, name, wanted):
     captured = targets.marked_line(name, "CAPTURE LINE")
     if captured is not None:
         begun = [place(related) for related in finding["related"] if related["role"] == "capture"]
-        expect(begun, [captured], "where the capture was begun")
+        expect(begun, [captured], "where the capture began")
     reported = targets.marked_line(name, "REPORTED LINE")
     if reported is not None:
         expect(place(finding["reported_at"]), reported, "reported line")

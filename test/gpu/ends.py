@@ -128,10 +128,10 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=lambda text: pathlib.Path(text).resolve(), default=run.HERE.parents[1] / "build",
                         help="the built tree")
-    parser.add_argument("--runs", type=int, default=10, metavar="N", help="run each end so often, plain and watched")
-    parser.add_argument("--jobs", type=int, default=8, metavar="N", help="run so many programs at a time")
+    parser.add_argument("--runs", type=int, default=10, metavar="N", help="runs of each end, plain and watched")
+    parser.add_argument("--jobs", type=int, default=8, metavar="N", help="run this many programs at a time")
     parser.add_argument("--only", action="append", metavar="NAME", help="ends of this name or pattern; may be repeated")
-    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results there")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results to this file")
     return parser.parse_args()
 
 

@@ -85,8 +85,8 @@ def cost(build, folder, ranks):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--gpus", type=int, help="of those that are here, if not all")
-    parser.add_argument("--jobs", type=int, default=1, help="cases at a time")
+    parser.add_argument("--gpus", type=int, help="number of GPUs to use; default: all")
+    parser.add_argument("--jobs", type=int, default=1, help="run this many cases at a time")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
     reason = gpu_missing()

@@ -141,7 +141,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default=suite.HERE.parents[1] / "build")
     parser.add_argument("--only", action="append", default=[])
-    parser.add_argument("--jobs", type=int, default=1, help="cases at a time")
+    parser.add_argument("--jobs", type=int, default=1, help="run this many cases at a time")
     parser.add_argument("--memcheck", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path, help="copy the saved launches to this folder")
     parser.add_argument("--json", type=pathlib.Path)

@@ -310,10 +310,10 @@ def show(result):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=Path, default=HERE.parents[1] / "build", help="the built tree")
-    parser.add_argument("--only", action="append", metavar="NAME", help="cases of this name or pattern; may be repeated")
-    parser.add_argument("--unseen", action="store_true", help="only cases that the causes were not written with")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="run so many cases at a time (default 1)")
+    parser.add_argument("--only", action="append", metavar="NAME", help="only cases of this name or pattern; may be repeated")
+    parser.add_argument("--unseen", action="store_true", help="only cases without which the causes were written")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to this file")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="run this many cases at a time (default 1)")
     parser.add_argument("--list", action="store_true", help="print the names of the cases")
     return parser.parse_args()
 

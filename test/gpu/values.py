@@ -91,9 +91,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=lambda text: pathlib.Path(text).resolve())
     parser.add_argument("--only", default="")
-    parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
+    parser.add_argument("--jobs", type=int, default=1, help="run this many programs at a time")
     parser.add_argument("--json")
-    parser.add_argument("--keep", type=pathlib.Path, help="the sessions of all but right answers go there")
+    parser.add_argument("--keep", type=pathlib.Path, help="keep the sessions of wrong answers here")
     options = parser.parse_args()
     if reason := run.gpu_missing():
         print(f"no GPU ({reason}): nothing was tried")

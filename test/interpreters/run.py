@@ -57,7 +57,7 @@ def check_shape(machine, interpreter, shape, marked):
     machine.plan(f"fault kernel={shape} code=700")
     told = machine.folder / "report.json"
     result = machine.run(interpreter, PROGRAM, options=["-q", "--json", told])
-    expect(result.returncode, 3, f"status with {shape}, where it says {result.stderr}")
+    expect(result.returncode, 3, f"status with {shape}, with stderr {result.stderr}")
     wanted = [tuple(frame) for frame in json.loads(result.stdout)[shape]]
     finding = json.loads(told.read_text())["findings"][0]
     stack = [(f["file"], f["line"], f["function"].rpartition(".")[2]) for f in finding["stack"]["python"]]
@@ -72,7 +72,7 @@ def check_statements(machine, interpreter):
     for kind, wanted in (("lines", ("/statements", 7, "<module>")), ("files", ("/statement/7", 1, "<module>")),
                          ("names", ("<string>", 2, "f_7"))):
         result = machine.run(interpreter, STATEMENTS, kind, options=["-q", "--json", told])
-        expect(result.returncode, 3, f"status with {kind}, where it says {result.stderr}")
+        expect(result.returncode, 3, f"status with {kind}, with stderr {result.stderr}")
         innermost = json.loads(told.read_text())["findings"][0]["stack"]["python"][0]
         expect((innermost["file"], innermost["line"], innermost["function"]), wanted, f"innermost frame with {kind}")
 
@@ -82,7 +82,7 @@ def check_second_interpreter(machine, interpreter, minor):
     machine.plan("fault kernel=smooth code=700")
     told = machine.folder / "report.json"
     result = machine.run(interpreter, HERE / "second_interpreter.py", options=["-q", "--json", told])
-    expect_in("failed", result.stdout, f"what a second interpreter prints, where {result.stderr}")
+    expect_in("failed", result.stdout, f"what a second interpreter prints, with stderr {result.stderr}")
     report = json.loads(told.read_text())
     stack = [(f["file"], f["line"], f["function"]) for f in report["findings"][0]["stack"]["python"]]
     if minor >= 12:
@@ -100,7 +100,7 @@ def check_refused_memory(machine, interpreter):
     for library in ("cupy", "jax"):
         for how in ("first", "fails", "chained"):
             result = machine.run(interpreter, POOLS, library, how, options=["-q", "--json", told])
-            expect(result.returncode, 1, f"status of {library} {how}, where it says {result.stderr}")
+            expect(result.returncode, 1, f"status of {library} {how}, with stderr {result.stderr}")
             finding = json.loads(told.read_text())["findings"][0]
             expect((finding["kind"], finding["location"]["line"]),
                    ("out_of_memory", true_line("pools.py", f"{library.upper()} LINE")[1]), f"{library} {how}")
@@ -130,7 +130,7 @@ def check_other_layout(machine, interpreter, minor):
 def main(build, minor):
     found = interpreters(pathlib.Path(build).resolve(), int(minor))
     if not found:
-        print(f"skipped: there is no CPython 3.{minor} here; ./dev interpreters fetches some")
+        print(f"skipped: no CPython 3.{minor} here; ./dev interpreters fetches some")
         sys.exit(SKIPPED)
     for interpreter in found:
         print(interpreter, flush=True)

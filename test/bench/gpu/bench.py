@@ -322,8 +322,8 @@ def main():
     parser.add_argument("--build", type=Path, default=HERE.parents[2] / "build", help="the built tree")
     parser.add_argument("--only", action="append", metavar="TEXT", help="cases whose name contains this")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--quick", action="store_true", help="leave out other tools and other options")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="put the rows there instead of in the built tree")
+    parser.add_argument("--quick", action="store_true", help="omit other tools and other options")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows here, not into the built tree")
     parser.add_argument("--man", type=Path, metavar="PAGE", help="only write the table of a manual page from the rows")
     options = parser.parse_args()
     file = options.json or options.build / "bench.json"

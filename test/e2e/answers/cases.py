@@ -54,7 +54,7 @@ def bundle_is_the_report_without_names_and_secrets(machine):
                                              "import ten_launches\n")
     machine.run(sys.executable, "train.py", "--token", "hidden", "--run-of=grace")
     first = machine.cudadiag("report", "--bundle", "one.tar.gz")
-    expect(first.returncode, 0, "status, where it says " + first.stderr)
+    expect(first.returncode, 0, "status, with stderr " + first.stderr)
     listed = [line.split()[1] for line in first.stderr.splitlines() if line.startswith("cudadiag:   ")]
     with tarfile.open(machine.folder / "one.tar.gz") as archive:
         names = [member.name.removeprefix("cudadiag-bundle/") for member in archive]
@@ -168,7 +168,7 @@ def error_exitcode_is_for_findings_only(machine):
     options = ["--error-exitcode", "42"]
     expect(machine.run("sh", "-c", "exit 5", options=options).returncode, 5, "status without a finding")
     machine.plan(FAULT)
-    expect(machine.run(*program("ten_launches.py"), options=options).returncode, 42, "status with one")
+    expect(machine.run(*program("ten_launches.py"), options=options).returncode, 42, "status with a finding")
 
 
 def json_goes_to_a_file(machine):
@@ -256,17 +256,17 @@ def missing_cupti_is_said_with_a_remedy(machine):
     expect((result.stdout, result.returncode), ("result 700\n", 3), "result")
     ours = [line for line in result.stderr.splitlines() if line.startswith("cudadiag: ")]
     expect(ours, ["cudadiag: nothing was recorded: no libcupti was found; install it (pip install nvidia-cuda-cupti) "
-                  "or set CUDADIAG_CUPTI to a libcupti.so"], "what we say")
+                  "or set CUDADIAG_CUPTI to a libcupti.so"], "what cudadiag says")
 
 
 def program_that_clears_its_environment_is_left_alone(machine):
     clearing = machine.build / "targets/clears_environment"
     result = machine.run(clearing)
-    expect((result.stdout, result.stderr, result.returncode), ("done\n", "", 0), "result of one that is well")
+    expect((result.stdout, result.stderr, result.returncode), ("done\n", "", 0), "result of a healthy program")
     machine.plan(FAULT)
     kept = [f"{name}={machine.environment[name]}" for name in ("LD_LIBRARY_PATH", "CUDADIAG_SIM_PLAN")]
     result = machine.run("env", "-i", *kept, *program("ten_launches.py"))
-    expect((result.stdout, result.returncode), ("result 700\n", 3), "result of one that fails")
+    expect((result.stdout, result.returncode), ("result 700\n", 3), "result of a failing program")
     expect_in("the program did not use CUDA, as far as the recording shows. If it should have used CUDA, run: cudadiag doctor", result.stderr,
               "message")
 
@@ -409,7 +409,7 @@ def list_shows_what_was_recorded_without_the_launcher(machine):
               "was killed, so it is unknown how its programs ended\n", machine.cudadiag("report").stdout, "report")
     refused = machine.cudadiag("bisect")
     expect((refused.stdout, refused.returncode), ("", 125), "bisect")
-    expect_in("so the command of its program is unknown", refused.stderr, "why not")
+    expect_in("so the command of its program is unknown", refused.stderr, "the reason")
     expect_in(f"cd {machine.folder} && cudadiag run -- {sys.executable} ", refused.stderr, "the command")
 
 
@@ -471,7 +471,7 @@ def core_dump_is_read(machine):
            {"exception": "Warp Illegal Address", "function": "far_load(int*)", "file": "/tmp/cases/cases.cu",
             "line": 16, "block": [0, 0, 0], "thread": [0, 0, 0], "kernel": "far_load(int*)"}, "JSON")
     source = machine.cudadiag("core", DATA / "gpucore/cases.cu")
-    expect((source.stdout, source.returncode, source.stderr.count("\n")), ("", 125, 1), "another file")
+    expect((source.stdout, source.returncode, source.stderr.count("\n")), ("", 125, 1), "a different file")
     expect_in("is not a GPU core dump", source.stderr, "message")
 
 
@@ -494,7 +494,7 @@ def core_shows_what_a_disassembler_says(machine):
     # The tool gets the code of the function, which has 24 instructions of 16 bytes.
     seen = "printf '/*0060*/ NOP ;\\n\\t/*0070*/    @P0 LDG.E R5, desc[UR4][%s.%s] ;\\n' $1$2 $(wc -c <$3)\n"
     expect(instruction(seen), "@P0 LDG.E R5, desc[UR4][-bSM90.384]", "instruction")
-    expect(instruction("echo '/*0060*/ NOP ;'\n"), None, "another place")
+    expect(instruction("echo '/*0060*/ NOP ;'\n"), None, "a different place")
     expect(instruction("echo '/*0070*/ EXIT ;'; exit 1\n"), None, "a tool that fails")
     expect(instruction("echo '/*0070*/ EXIT ;'; kill -SEGV $$\n"), None, "a tool that crashes")
     expect(instruction("echo '/*0070*/ EXIT ;'; exec sleep 1000\n"), None, "a tool that hangs")

@@ -73,7 +73,7 @@ def differing_calls_are_named_by_the_dumps(machine):
 
 def healthy_job_with_dumps_is_silent(machine):
     result = _run(machine, "none")
-    expect((result.returncode, result.stderr), (0, ""), "the run")
+    expect((result.returncode, result.stderr), (0, ""), "report of the run")
     assert (machine.folder / "dumps/rank_2").exists()
     ended = _ranks(machine, "none")
     expect((ended.stdout, ended.stderr), ("cudadiag: no CUDA failure in this session\n", ""), "ranks")

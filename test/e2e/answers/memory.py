@@ -52,7 +52,7 @@ def refused_copy_is_told_with_what_it_was_given(machine):
               "was issued", " ".join(result.stderr.split()), "report")
     _, finding = _memory_program(machine, "invalid_argument")
     expect((finding["cause"], [each["allocation"] for each in finding["arguments"]]), (None, [None, None]),
-           "of addresses that are nobody's")
+           "addresses in no allocation")
 
 
 def allocation_that_had_failed_is_told_with_what_was_given_none(machine):
@@ -112,7 +112,7 @@ def allocations_of_many_threads_are_kept_while_they_live(machine):
     entries = [dict(word.split("=") for word in line.split()[2:]) for line in dump if line.startswith("allocation ")]
     expect((len(entries), [entry["bytes"] for entry in entries if entry["freed"] == "0"]),
            (32768, ["4096", "8192", "12288", "16384", "20480"]), "entries and those that live")
-    expect({entry["freed_site"] == "0" for entry in entries if entry["freed"] != "0"}, {False}, "ends not known")
+    expect({entry["freed_site"] == "0" for entry in entries if entry["freed"] != "0"}, {False}, "unknown ends")
 
 
 def others_on_the_gpu_are_told_where_memory_is_missing(machine):
@@ -135,7 +135,7 @@ def allocator_of_pytorch_is_asked_in_a_rerun(machine):
            (24 << 20, 25 << 20, 1 << 20, 1), "sizes")
     (holder,) = tensors["holders"]
     expect((holder["location"]["file"], holder["location"]["line"]), true_line("tensors.py", "HOLDER"), "holder")
-    expect((holder["bytes"], holder["count"]), (24 << 20, 3), "what it holds")
+    expect((holder["bytes"], holder["count"]), (24 << 20, 3), "memory that the line holds")
     expect_in("24.0 MiB in 3 tensors from", result.stderr, "what the rerun says")
     expect_in("PyTorch had reserved 25.0 MiB and allocated 24.0 MiB of it", machine.cudadiag("report").stdout, "text")
 
@@ -155,7 +155,7 @@ def refusal_of_pytorchs_allocator_is_out_of_memory_without_a_cuda_failure(machin
         finding, = machine.report()["findings"]
         expect((finding["kind"], finding["location"]["line"], finding["error"]["code"]),
                ("out_of_memory", true_line("refuses.py")[1], 2), "finding")
-        expect(finding["memory_use"]["asked"], 5000 << 20, "bytes that were asked for")
+        expect(finding["memory_use"]["asked"], 5000 << 20, "requested bytes")
         expect(finding["cause"]["id"], "allocator-limit", "cause")
 
 

@@ -31,7 +31,7 @@ def _expect_origin(report):
     expect({name: origin[name] for name in ("role", "operator", "value", "index", "batch", "grade")},
            {"role": "made", "operator": "aten::remainder.Scalar", "value": MADE, "index": [1], "batch": None,
             "grade": "proven"}, "origin")
-    expect((carried["role"], carried["operator"]), ("copied", "aten::clone"), "what carried it")
+    expect((carried["role"], carried["operator"]), ("copied", "aten::clone"), "what carried the value")
 
 
 def bad_value_is_traced_by_itself(machine):

@@ -47,7 +47,7 @@ def debugger_agrees_with_what_was_read(machine):
     machine.environment["CUDA_HOME"] = str(machine.folder)
     _install(machine, "cuda-gdb", 'printf "%s\\n" "$@" >words\n' + _saying(AGREES))
     alone = expect_success(machine.cudadiag("core", DUMP)).stdout
-    expect((machine.folder / "words").exists(), False, "asked without being told to")
+    expect((machine.folder / "words").exists(), False, "run without a request")
     result = expect_success(machine.cudadiag("core", DUMP, "--cross-check"))
     expect(_witness(result.stdout), (["cuda-gdb agrees: " + ALL_FIELDS], alone), "text")
     expect(result.stderr, "", "stderr")
@@ -111,7 +111,7 @@ def compressed_dump_is_not_given_to_the_debugger_but_a_command_that_works(machin
     machine.environment.update(CUDA_HOME=str(machine.folder), PATH="/usr/bin:/bin")
     result = expect_success(machine.cudadiag("core", packed, "--cross-check"))
     expect_in(f"cuda-gdb is not installed here; on a machine that has it, run: gzip -dc <{packed} >{packed}.unpacked && cuda-gdb --batch "
-              f"-ex 'target cudacore {packed}.unpacked' -ex bt\n", result.stderr, "where it is not installed")
+              f"-ex 'target cudacore {packed}.unpacked' -ex bt\n", result.stderr, "if it is not installed")
 
 
 # ---- a run with both tools
@@ -157,7 +157,7 @@ def _run(machine, *options, kernel=LOAD, dump=LOAD_DUMP):
     machine.environment.update(CUDADIAG_SIM_RUNS=str(machine.runs), CUDA_HOME=str(machine.folder))
     machine.plan(f"fault kernel={kernel} nth=3 code=700")
     result = machine.run(*program("leaves_dump.py", kernel, dump), options=["--rerun=always", *options], timeout=90)
-    expect(result.returncode, 3, "status, where it says " + result.stderr)
+    expect(result.returncode, 3, "status, with stderr " + result.stderr)
     report = machine.report()
     expect_true_line(report, "leaves_dump.py")
     expect(report["findings"][0]["evidence"]["grade"], "proven", "grade")
@@ -243,7 +243,7 @@ def dump_that_the_driver_did_not_finish_is_told_with_what_may_tell_more(machine)
               result.stderr, "stderr")
     expect_in(" --sanitize  # needs compute-sanitizer\n", result.stderr, "stderr")
     result = machine.run(*program("leaves_dump.py", LOAD, "none"), options=["--rerun=always"], timeout=90)
-    expect("did not finish" in result.stderr, False, "whether an unfinished dump is told without one")
+    expect("did not finish" in result.stderr, False, "whether an unfinished dump is reported without one")
 
 
 def sanitizer_is_put_beside_the_dump(machine):
@@ -299,7 +299,7 @@ def witnesses_that_were_not_asked_are_named_with_their_commands(machine):
     expect_in("cuda-gdb --batch -ex 'target cudacore /", text, "report")
     _run(machine, kernel="smooth", dump="none")
     text = machine.cudadiag("report").stdout
-    expect_in("--sanitize  # needs compute-sanitizer", text, "next commands where the GPU kept no line")
+    expect_in("--sanitize  # needs compute-sanitizer", text, "next commands if the GPU kept no line")
 
 
 # ---- the failing address

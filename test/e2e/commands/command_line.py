@@ -24,7 +24,7 @@ def options_take_brackets_as_they_are(machine):
     for i, name in enumerate((["-o", "[a]"], ["--output=[b]"], ["-o[c]"], ["-o", "[d,e]"])):
         machine.run(*program("ten_launches.py"), options=name)
         expect(len(list((machine.folder / "[a] [b] [c] [d,e]".split()[i]).glob("2*"))), 1, f"sessions of {name}")
-    expect_in("[x", machine.cudadiag("report", "[x]").stderr, "what is said of a session that is none")
+    expect_in("[x", machine.cudadiag("report", "[x]").stderr, "message for a folder that is not a session")
 
 
 def unwritable_folder_that_nobody_named_costs_the_session_only(machine):
@@ -67,7 +67,7 @@ def sessions_of_others_are_not_taken_for_the_newest_but_named(machine):
         result = machine.cudadiag(command, "-o", "shared")
         expect(result.returncode, 125, f"status of {command}")
         expect_in(f"give the path of one, such as shared/{renamed.name}", result.stderr, command)
-    expect_in("[bracketed]", machine.cudadiag("report", "shared/of-monday").stdout, "the one that is named")
+    expect_in("[bracketed]", machine.cudadiag("report", "shared/of-monday").stdout, "the given session")
 
 
 def sessions_of_the_second_folder_are_read_with_the_others(machine):
@@ -78,12 +78,12 @@ def sessions_of_the_second_folder_are_read_with_the_others(machine):
     machine.run(*program("ten_launches.py", "second"))
     machine.environment["XDG_STATE_HOME"] = str(machine.state)
     expect(machine.report()["processes"][0]["argv"][-1], "second", "the newest of both")
-    expect([line.split()[-1] for line in machine.cudadiag("list").stdout.splitlines()][1], "second", "the first listed")
+    expect([line.split()[-1] for line in machine.cudadiag("list").stdout.splitlines()][1], "second", "first in list")
     machine.run(*program("ten_launches.py", "third"))
     expect(machine.report()["processes"][0]["argv"][-1], "third", "the newest of both")
     for name in ("", "/nowhere"):
         machine.environment["CUDADIAG_DIR"] = str(machine.folder / "file") + name
-        expect(machine.report()["processes"][0]["argv"][-1], "second", "the newest where none can be kept")
+        expect(machine.report()["processes"][0]["argv"][-1], "second", "the newest if none can be kept")
 
 
 def unwritable_folder_that_was_named_is_refused_before_anything_runs(machine):
@@ -107,13 +107,13 @@ def folder_that_vanishes_costs_the_session_only(machine):
     expect((result.stdout, result.returncode), ("result 700\n", 3), "result")
     expect_in("[bracketed]", result.stderr, "report")
     expect_in("cudadiag: the session is incomplete: ", result.stderr, "message")
-    assert "cudadiag report" not in result.stderr, "a session that is not there is recommended: " + result.stderr
+    assert "cudadiag report" not in result.stderr, "a session that does not exist is recommended: " + result.stderr
 
 
 def _refused(machine, *words):
     """The one-line message about a wrong command line."""
     result = machine.cudadiag(*words)
-    expect((result.returncode, result.stdout, result.stderr.count("\n")), (125, "", 1), f"refusal of {words}")
+    expect((result.returncode, result.stdout, result.stderr.count("\n")), (125, "", 1), f"result of {words}")
     expect(result.stderr[:10], "cudadiag: ", "beginning of the message")
     return result.stderr[10:-1]
 
@@ -173,7 +173,7 @@ def older_report_is_not_taken_for_one_of_a_run_that_wrote_none(machine):
             expect(json.loads(found)["verdict"] if found else found, left, f"file of {words}")
     report.write_text("older")
     expect(machine.cudadiag("run", "--json", report, "--repeat=0", "--", "true").returncode, 125, "refused")
-    expect(report.read_text(), "older", "file where nothing was asked for rightly")
+    expect(report.read_text(), "older", "file after invalid requests")
 
 
 def wrong_values_are_refused_before_anything_runs(machine):
@@ -385,12 +385,12 @@ def what_a_killed_launcher_recorded_is_said_to_be_lost(machine):
         expect_in(f"; using {older} instead\n", said, command)
     newest = machine.state / "cudadiag" / machine.sessions()[-1]
     expect_in("its cudadiag run was killed", machine.cudadiag("report", "latest").stderr, newest)
-    expect(machine.cudadiag("report", older).stderr, "", "stderr where it was named")
+    expect(machine.cudadiag("report", older).stderr, "", "stderr with a given session")
     lost = "its cudadiag run was killed, and what it had recorded is lost"
     expect(expect_success(machine.cudadiag("report", newest)).stdout,
-           f"cudadiag: cannot tell whether CUDA failed in this session: {lost}\n", "report of the one that was lost")
+           f"cudadiag: cannot tell whether CUDA failed in this session: {lost}\n", "report of the lost session")
     expect(_refused(machine, "bisect", newest), f"{lost}: record it again, with reruns: cd {machine.folder} && "
-           "cudadiag run -- sh -c 'echo ready; read line'", "bisect of it")
+           "cudadiag run -- sh -c 'echo ready; read line'", "bisect of the lost session")
     for command in ("status", "top"):
         expect(_refused(machine, command, newest), f"the run recorded in {newest} is incomplete: {lost}; cudadiag list shows "
                "the other sessions", command)
@@ -439,13 +439,13 @@ def doctor_names_the_folder_that_sessions_go_to(machine):
     expect_in(" fix: choose a different folder with CUDADIAG_DIR or -o FOLDER\n", shown.stdout, "fix")
     machine.environment["CUDADIAG_DIR"] = str(machine.folder / "file")
     shown = machine.cudadiag("doctor").stdout
-    expect_in(f" {machine.folder}/file is not a folder, so sessions go to ", shown, "the folder that was named")
+    expect_in(f" {machine.folder}/file is not a folder, so sessions go to ", shown, "the given folder")
     expect_in(" fix: choose a different folder with CUDADIAG_DIR or -o FOLDER\n", shown, "its fix")
 
 
 def folders_of_somebody_else_are_said_to_be_so(machine):
     if os.geteuid() != 0:
-        skip("only root can ask as somebody else")
+        skip("only root can run it as another user")
     sessions = machine.folder / "sessions"
     sessions.mkdir(0o700)
     machine.folder.chmod(0o755)
@@ -453,7 +453,7 @@ def folders_of_somebody_else_are_said_to_be_so(machine):
     try:
         listed = machine.cudadiag("list", "-o", sessions, **somebody)
     except PermissionError:
-        skip("the build lies where only its owner can go")
+        skip("only its owner can reach the build folder")
     expect((listed.returncode, listed.stdout), (125, ""), "list")
     expect_in(f"{sessions} cannot be read: it belongs to another user", listed.stderr, "message")
     os.chown(sessions, 65534, 65534)
@@ -473,7 +473,7 @@ def doctor_says_why_a_planted_fault_raised_no_error(machine):
     expect_in("the planted fault raised no error\n        ", shown, "what is wrong")
     expect_in("fix: a real GPU faults at a store through a null pointer, but a simulated GPU, or one with", shown, "fix")
     expect_in("\n        core dumps        not tested: the planted fault raised no error\n", shown, "dump")
-    expect(shown.count("PROBLEM "), 1, "problems that are named")
+    expect(shown.count("PROBLEM "), 1, "the listed problems")
     assert "debugger" not in shown, shown
 
 
@@ -506,7 +506,7 @@ def cupti_that_the_user_names_comes_before_what_the_loader_finds(machine):
     shutil.copy(machine.build / "sim/libcupti.so.13", copy)
     machine.environment["CUDADIAG_CUPTI"] = str(copy)
     shown = expect_success(machine.cudadiag("doctor")).stdout
-    expect_in(f"OK      CUPTI             {copy} (version 130001) is used: CUDADIAG_CUPTI names it", shown, "which, and why")
+    expect_in(f"OK      CUPTI             {copy} (version 130001) is used: CUDADIAG_CUPTI names it", shown, "which and why")
 
 
 def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
@@ -522,8 +522,8 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
     taken = [line for line in lines if line.startswith("OK      CUPTI ")]
     expect(len(taken), 1, f"lines of CUPTI in {lines}")
     expect_in(f" {machine.build}/sim/libcupti.so.13 (version 130001) is used: LD_LIBRARY_PATH leads to it", taken[0],
-              "which, and why")
-    expect_in(f" {copy} is not used", "\n".join(lines), "the other one")
+              "the library, and the reason")
+    expect_in(f" {copy} is not used", "\n".join(lines), "the other library")
     machine.environment["CUDADIAG_CUPTI"] = f"{copy}:/no/libcupti.so.13"
     slip = "CUDADIAG_CUPTI names /no/libcupti.so.13, which is not a file"
     expect_in(slip, machine.cudadiag("doctor").stdout, "doctor")
@@ -531,14 +531,14 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
         expect_in(f"cudadiag: {slip}: correct it, or unset it\n", expect_success(machine.cudadiag(*command)).stderr,
                   command[0])
     machine.environment["CUDADIAG_CUPTI"] = str(copy)
-    expect_in(f"OK      cuda-gdb          {tool}", lines, "a tool that there is")
+    expect_in(f"OK      cuda-gdb          {tool}", lines, "an installed tool")
     machine.environment["PATH"] = str(tool.parent)
     lines = machine.cudadiag("doctor").stdout.splitlines()
     if not os.path.exists("/usr/local/cuda/bin/compute-sanitizer"):
         expect_in("        compute-sanitizer not found: --sanitize needs it; install the CUDA Toolkit", lines, "a missing tool")
     machine.plan("cupti=too-new")
     shown = machine.cudadiag("doctor")
-    expect(shown.returncode, 1, "status where CUPTI refuses")
+    expect(shown.returncode, 1, "status if CUPTI fails")
     expect(shown.stdout.splitlines()[-1], "1 problem was found", "verdict")
     expect_in("PROBLEM CUPTI             CUPTI refused to start", shown.stdout, "problem")
     fixes = {}

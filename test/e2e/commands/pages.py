@@ -32,14 +32,14 @@ def page_draws_how_far_each_operation_got(machine):
     # The third of ten launches failed. These are the numbers of boxes that are drawn before and after it.
     drawn = {kind: len(re.findall(f'class="box {kind}"', page)) for kind in ("finished", "failed", "not-run", "suspected")}
     expect(drawn, {"finished": 2, "failed": 1, "not-run": 3, "suspected": 0}, "boxes")
-    expect_in(">\u2026 4<", page, "how many more there were")
+    expect_in(">\u2026 4<", page, "the number of further operations")
 
 
 def page_draws_every_operation_that_may_have_failed(machine):
     _record(machine, "two_streams")
     page = _page(machine)
     expect(len(re.findall('class="box suspected"', page)), 2, "suspected operations")
-    expect('class="box failed"' in page, False, "an operation that is said to have failed")
+    expect('class="box failed"' in page, False, "an operation that is marked as failed")
     expect_in("<b>The likeliest line</b>", page, "heading")
 
 
@@ -56,7 +56,7 @@ def page_shows_both_sides_of_a_race(machine):
     for mark, heading in (("FIRST LINE", "First"), ("THEN LINE", "Then, on the other stream")):
         file, line = marked_line("race_streams", mark)
         expect_in(f"<b>{heading}</b>{file}:{line}, main</figcaption>", page, heading)
-    expect_in(">nothing orders these two<", page, "what is missing")
+    expect_in(">nothing orders these two<", page, "the missing parts")
 
 
 def page_leaves_out_home_and_host_unless_asked(machine):
@@ -98,7 +98,7 @@ def page_is_shown_in_the_browser_that_the_user_chose(machine):
     machine.environment["BROWSER"] = f"{browser}:nothing"
     reader = machine.start("cat", shown)
     expect_success(machine.cudadiag("report", "--open"))
-    expect(reader.communicate()[0], f"{machine.folder}/cudadiag-{session}.html\n", "what the browser was given")
+    expect(reader.communicate()[0], f"{machine.folder}/cudadiag-{session}.html\n", "what the browser got")
     machine.environment["BROWSER"] = "no-such-browser"
     machine.environment["PATH"] = str(machine.folder)
     without = machine.cudadiag("report", "--open")

@@ -119,9 +119,9 @@ def nobody_is_asked_where_nobody_can_agree(machine):
     for options, environment, prefix, why in cases:
         machine.environment = {**plain, **environment}
         shown, _ = _run(machine, *options, "--", *program("probe.py"), prefix=prefix)
-        expect_in("not run again, because " + why, shown, "why not")
+        expect_in("not run again, because " + why, shown, "the reason")
         expect_in("To " + PROVE, shown, "hint")
-        expect("[y/N]" in shown, False, f"whether somebody is asked with {options}, {environment}, {prefix}")
+        expect("[y/N]" in shown, False, f"whether the user is asked with {options}, {environment}, {prefix}")
 
 
 def rerun_is_announced_before_and_counted_after(machine):

@@ -155,7 +155,7 @@ def _attribute(machine, place):
     try:
         os.setxattr(large, "user.count", b"0")
     except OSError:
-        skip("no attributes on this file system")
+        skip("this file system has no attributes")
     yield lambda: int(os.getxattr(large, "user.count"))
 
 
@@ -252,7 +252,7 @@ def _posix_queue(machine, place):
     name = ("/" + place.path.name).encode()
     number = libc.mq_open(name, os.O_CREAT | os.O_RDONLY | os.O_NONBLOCK, 0o600, struct.pack("8l", 0, 8, 8, *[0] * 5))
     if number < 0:
-        skip("no POSIX message queues here")
+        skip("this machine has no POSIX message queues")
     place.note("mq", name.decode())
     buffer = ctypes.create_string_buffer(8192)
 

@@ -85,7 +85,7 @@ def one_rerun_without_values_is_enough_where_they_make_no_difference(machine):
     machine.run(*program("composite.py", 9), options=["--rerun=always", "--no-device-pass", "--repeat=2"], timeout=60)
     expect([each["outcome"] for each in machine.report()["passes"]], ["bracketed"] + 3 * ["did not fail"], "passes")
     values = [len(list(folder.glob("*.values"))) for folder in sorted(machine.state.glob("cudadiag/latest/confirm*"))]
-    expect(values, [1, 0, 1], "which reruns took values")
+    expect(values, [1, 0, 1], "which reruns read values")
 
 
 def no_values_means_none(machine):
@@ -198,7 +198,7 @@ def what_a_signal_handler_raises_in_the_hook_reaches_the_program(machine):
     _, line = true_line("interrupted.py")
     for arguments in ([], ["start"]):
         result = machine.run(*program("interrupted.py", *arguments), options=["--watch", f"interrupted.py:{line}"])
-        expect(result.returncode, 4, f"status with {arguments}, where it says {result.stderr}")
+        expect(result.returncode, 4, f"status with {arguments}, with stderr {result.stderr}")
 
 
 def watched_lines_are_counted_each_for_itself(machine):
@@ -232,9 +232,9 @@ def watched_line_that_cannot_be_reached_is_said(machine):
         result = machine.run(*program("watched.py"), options=["--watch", reached, "--watch", wrong])
         expect((result.returncode, result.stdout), (0, ""), "result")
         first, *rest = result.stderr.splitlines() if at_once else ["", *result.stderr.splitlines()]
-        expect(first, f"cudadiag: --watch {wrong}: {at_once}" if at_once else "", "what is said at once")
+        expect(first, f"cudadiag: --watch {wrong}: {at_once}" if at_once else "", "first message")
         expect(len(rest), 1, "lines of " + result.stderr)
-        expect_in(f"cudadiag: --watch {wrong}: no process seems to have reached the line; ", rest[0], "what is said at last")
+        expect_in(f"cudadiag: --watch {wrong}: no process seems to have reached the line; ", rest[0], "last message")
         expect_in(at_last, rest[0], "why")
     never = machine.run("true", options=["--watch", reached])
     expect_in("CUDA was not initialised, and lines are watched only after that", never.stderr, "a program without CUDA")

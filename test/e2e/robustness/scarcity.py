@@ -59,7 +59,7 @@ def full_log_gives_way_to_the_recording(machine):
                    f"the full log of process {pid} was discarded to make room for the recording"], "notes")
     for note in notes:
         expect_in(f"cudadiag: {note}; free some space", recorded.stderr, "message")
-    expect(said["logs"], "", "logs that are left")
+    expect(said["logs"], "", "remaining logs")
     expect_in("illegal memory access (700)", said["list"], "list")
 
 
@@ -94,7 +94,7 @@ def shared_memory_is_left_to_the_program(machine):
         plain = in_namespace(machine, ["--mount"], mount, *command)
         recorded = in_namespace(machine, ["--mount"], mount,
                                 *machine.command("run", "--rerun=never", "-o", "kept", "--", *command))
-        expect((plain.returncode, plain.stdout), (status, "16 batches\n"), "what it does without us")
+        expect((plain.returncode, plain.stdout), (status, "16 batches\n"), "behaviour without cudadiag")
         expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
         if status == 3:
             expect_true_line(machine.report("-o", "kept"), "shared_batches.py")
@@ -127,7 +127,7 @@ def _memory_group(megabytes):
                 continue
             yield ["sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$0" "$@"']
             return
-    skip("no memory group can be made: " + "; ".join(obstacles))
+    skip("no memory group can be created: " + "; ".join(obstacles))
 
 
 def little_memory(machine):
@@ -146,7 +146,7 @@ def killed_for_want_of_memory(machine):
     command = program("takes_memory.py")
     with _memory_group(256) as grouped:
         plain = machine.plain(*grouped, *command)
-        expect((plain.returncode, plain.stdout), (-signal.SIGKILL, "launched\n"), "what happens without us")
+        expect((plain.returncode, plain.stdout), (-signal.SIGKILL, "launched\n"), "behaviour without cudadiag")
         run = machine.command("run", "--rerun=never", "--")
         for whole in ([*run, *grouped, *command], [*grouped, *run, *command]):
             recorded = machine.plain(*whole)

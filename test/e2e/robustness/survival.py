@@ -43,12 +43,12 @@ def under_mimalloc(machine):
 def under_the_allocator_of_the_address_sanitizer(machine):
     library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
     if not pathlib.Path(library).is_absolute():
-        skip("libasan.so is not here")
+        skip("libasan.so is not installed")
     _under_another_allocator(machine, library, launcher=False)  # a launcher may be built with a sanitizer itself
 
 
 def _library(name):
-    return next(pathlib.Path("/usr/lib").glob(f"*-linux-gnu/{name}"), None) or skip(f"{name} is not here")
+    return next(pathlib.Path("/usr/lib").glob(f"*-linux-gnu/{name}"), None) or skip(f"{name} is not installed")
 
 
 def _under_another_allocator(machine, library, launcher=True):
@@ -69,7 +69,7 @@ def _under_another_allocator(machine, library, launcher=True):
     sessions = machine.sessions()
     plain, recorded = machine.plain(*loaded, healthy), machine.run(*loaded, healthy)
     expect((recorded.returncode, recorded.stdout, recorded.stderr), (plain.returncode, plain.stdout, plain.stderr),
-           "all that is seen of a correct program")
+           "the output of a correct program")
     expect(machine.sessions(), sessions, "sessions")
     if launcher:
         recorded = machine.plain(*loaded, *machine.command("run", "--rerun=never", "--", program))
@@ -78,11 +78,11 @@ def _under_another_allocator(machine, library, launcher=True):
 
 def with_a_debugger_attached(machine):
     if not shutil.which("gdb"):
-        skip("gdb is not here")
+        skip("gdb is not installed")
     command = ["gdb", "--batch", "--nx", "-ex", "set debuginfod enabled off", "-ex", "run", faulty(machine)]
     plain, recorded = machine.plain(*command), machine.run(*command)
     if "exited with code" not in plain.stdout:
-        skip("this machine lets nobody be traced")
+        skip("this machine does not allow tracing")
     expect_in("exited with code", recorded.stdout, "what the debugger says")
     location = machine.report()["findings"][0]["location"]
     expect((location["file"], location["line"]), marked_line(FAULTY, "TRUE LINE"), "true line")
@@ -172,9 +172,9 @@ def nothing_to_write_to(machine):
         for number in range(3):
             expect(*(places[number] == "closed" for places in found), f"descriptor {number} with {closed} closed")
         for number in closed:
-            expect(found[0][number], "closed", "what a program without us finds")
+            expect(found[0][number], "closed", "what a program without cudadiag finds")
             for kept in ("memfd:", "pipe:", str(machine.folder)):
-                assert kept not in found[1][3 + number], f"{found[1][3 + number]} of ours is descriptor {number}"
+                assert kept not in found[1][3 + number], f"{found[1][3 + number]} of cudadiag is descriptor {number}"
 
 
 def process_numbers_of_its_own(machine):
@@ -183,7 +183,7 @@ def process_numbers_of_its_own(machine):
     plain = machine.plain(program)
     command = ["unshare", "--pid", "--fork", "--mount-proc", program]
     if machine.plain(*command).returncode != plain.returncode:
-        skip(f"{' '.join(command[:-1])} is refused here")
+        skip(f"{' '.join(command[:-1])} is not allowed here")
     expect_answer(machine, machine.run(*command), plain)
 
 
@@ -209,7 +209,7 @@ def file_in_the_place_of_an_arena_is_left_alone(machine):
     copy = machine.folder / "copy"
     expect_success(machine.run("sh", "-c", f'head -c 65536 "$CUDADIAG_ARENA" > {copy}'))
     header = copy.read_bytes()
-    expect(header[:8], b"CDGARENA", "what the copy begins with")
+    expect(header[:8], b"CDGARENA", "the start of the copy")
     (area_bytes,) = struct.unpack_from("<Q", header, 16)
     os.truncate(copy, 65536 + area_bytes)
     with copy.open("r+b") as file:
@@ -339,7 +339,7 @@ def memory_freed_by_a_thread_without_a_place_is_not_kept_for_living(machine):
 
 def memory_that_a_thread_without_a_place_is_refused_to_free_lives_on(machine):
     machine.plan(plan("unrecorded_thread"))
-    expect_in("refused", machine.run(machine.build / "targets/unrecorded_thread", "refused").stdout, "what it says")
+    expect_in("refused", machine.run(machine.build / "targets/unrecorded_thread", "refused").stdout, "its output")
     dump = expect_success(machine.cudadiag("dump")).stdout.splitlines()
     (allocation,) = [line for line in dump if line.startswith("allocation ")]
     expect_in(" freed=0 ", allocation, "the allocation")
@@ -364,7 +364,7 @@ def signal_that_ends_the_command_is_told_unless_it_was_sent_through_us(machine):
         expect(result.returncode, -number, "status")
         expect(result.stderr.splitlines()[-1], f"cudadiag: the command was ended by signal {number} (SIG{name})", name)
     ended = machine.run("sh", "-c", "kill -PIPE $$")
-    expect((ended.returncode, ended.stderr), (-signal.SIGPIPE, ""), "one that nobody reads")
+    expect((ended.returncode, ended.stderr), (-signal.SIGPIPE, ""), "a pipe without a reader")
     for number in (signal.SIGTERM, signal.SIGUSR1):
         run = machine.start(*machine.command("run", "--rerun=never", "--", "sh", "-c", "echo ready; exec sleep 100"))
         expect(run.stdout.readline(), "ready\n", "first line")
@@ -398,7 +398,7 @@ def damaged_recording_is_said_to_be_one(machine):
         finding, lost = machine.report()["findings"]
         expect((finding["evidence"]["grade"], finding["location"]), ("proven", proven["location"]), "what leads")
         expect_in("the first run's record of it is damaged", finding["evidence"]["because"], "because")
-        expect(lost["evidence"]["grade"], "suspected", "grade of what is damaged")
+        expect(lost["evidence"]["grade"], "suspected", "grade of a damaged recording")
         expect_in("the recording is damaged", lost["evidence"]["because"], "because")
 
 
@@ -446,13 +446,13 @@ def run_that_was_not_watched_is_inconclusive(machine):
     expect([note["code"] for note in report["notes"]], ["recorder-disabled", "cupti-held"], "notes")
     expect(machine.cudadiag("report", "-o", "here").stdout, "cudadiag: cannot tell whether CUDA failed in this session: "
            "the recorder stepped aside: Simulated rival profiler; another profiler uses CUPTI: turn it off for this "
-           "run\n", "what is read of it")
+           "run\n", "what the session contains")
     expect_in("no record of its work: the recorder stepped aside", machine.cudadiag("status", "-o", "here").stdout,
               "status")
     machine.plan("cupti=held")
     expect(machine.run(*program("ten_launches.py"), options=["--json", "out.json", by_cupti]).returncode, 0, "status")
     clean = json.loads((machine.folder / "out.json").read_text())
-    expect((clean["verdict"], machine.sessions()), ("inconclusive", []), "a run that ends well")
+    expect((clean["verdict"], machine.sessions()), ("inconclusive", []), "a run that succeeds")
 
 
 def rerun_whose_recording_is_gone_is_not_taken_for_one_that_did_not_fail(machine):

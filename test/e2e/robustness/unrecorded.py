@@ -38,12 +38,12 @@ def another_user(machine):
     """The program drops its rights before it initialises CUDA, so it cannot reach the launcher's memory. The message
     gives this as a possible reason."""
     if os.geteuid() != 0 or not shutil.which("setpriv"):
-        skip("only root becomes another user, with setpriv")
+        skip("only root can become another user, with setpriv")
     program = faulty(machine)
     for folder in (machine.folder, *machine.build.parents, machine.build):
         if not os.access(folder, os.X_OK) or not folder.stat().st_mode & 0o001:
             if folder != machine.folder:
-                skip(f"the build lies where only {folder.owner()} can go")
+                skip(f"only {folder.owner()} can reach the build folder")
     command = ["setpriv", "--reuid=65534", "--clear-groups", program]
     plain, recorded = machine.plain(*command), machine.run(*command)
     expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
@@ -99,7 +99,7 @@ def nothing_is_claimed_of_a_session_that_cannot_be_written(machine):
     shown = in_namespace(machine, ["--mount"], fixed, "sh", "-c", exports + '"$1" >&2; "$0" list; "$0" report 2>&1',
                          *machine.command(), program)
     expect_in(f"(unknown command: {why})\n", shown.stdout, "list")
-    expect_in(f"cudadiag: {name}: {why}; using {older} instead\n", shown.stdout, "report where there is an older one")
+    expect_in(f"cudadiag: {name}: {why}; using {older} instead\n", shown.stdout, "report if there is an older session")
     shutil.rmtree(older)
     shown = in_namespace(machine, ["--mount"], fixed, *machine.command("report"))
-    expect(shown.stderr, f"cudadiag: {name}: {why}; see cudadiag doctor\n", "report of nothing else")
+    expect(shown.stderr, f"cudadiag: {name}: {why}; see cudadiag doctor\n", "report without an older session")

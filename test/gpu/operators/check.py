@@ -220,7 +220,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true", help="print every program with its lines")
     parser.add_argument("--verify", action="store_true", help="run every program on the CPU; needs PyTorch")
-    parser.add_argument("--only", action="append", metavar="TEXT", help="programs whose path has this text")
+    parser.add_argument("--only", action="append", metavar="TEXT", help="only programs whose path contains this text")
     options = parser.parse_args()
     labels = json.loads((HERE / "labels.json").read_text())
     wrong = [f"{file}: it has no label" for file in without_label(labels)]

@@ -92,7 +92,7 @@ class Failure(Trial):
         line = FIRST + true.site
         if grade == "suspected":
             self.outcome["suspected: " + finding["evidence"]["because"]] += 1
-            wants(self.script.floods and " lost" in finding["evidence"]["because"], "only suspected, but no record is lost")
+            wants(self.script.floods and " lost" in finding["evidence"]["because"], "suspected, but no record is lost")
             return
         launch, among = finding["launch"], self.is_among(finding, true)
         if grade == "inferred":

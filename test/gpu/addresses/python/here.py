@@ -26,5 +26,5 @@ def needs_no_pageable_access():
 
 def needs_same_address(freed, following):
     if freed != following:
-        print("the allocator gave another address this time", file=sys.stderr)
+        print("the allocator returned a different address this time", file=sys.stderr)
         sys.exit(CANNOT_RUN_HERE)
