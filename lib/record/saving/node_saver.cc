@@ -51,7 +51,7 @@ const char* obstacle(const FollowedGraph& graph) {
                "graph";
     }
   }
-  return graph.named ? nullptr : "the driver no longer identifies the nodes of an updated graph";
+  return graph.named ? nullptr : "the failing node of an updated graph can no longer be identified";
 }
 
 }  // namespace

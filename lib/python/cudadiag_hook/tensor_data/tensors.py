@@ -1,4 +1,4 @@
-"""Reads tensors without the target's modes, hooks or subclasses."""
+"""Reads tensors without running the target's modes, hooks or subclasses."""
 import sys
 
 from .. import recorder
