@@ -37,7 +37,7 @@ std::string call_text(const diagnose::Location& at, bool users, const std::strin
   if (at.file.empty() && at.module.empty() && at.function.empty()) {
     return fmt::format("{}, at an unknown place (no stack was recorded)", api);
   }
-  if (at.line == 0 && !users) return fmt::format("library code, no line of yours ({})", api);
+  if (at.line == 0 && !users) return fmt::format("library code, none of your lines ({})", api);
   const bool quoted = !at.source.empty() && base::width(at.source) <= kBlamedSource && !at.file.empty();
   const std::string where =
       quoted ? fmt::format("{}:{} {}", diagnose::relative_path(at.file, directory), at.line, base::printable(at.source))

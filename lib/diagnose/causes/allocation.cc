@@ -1,4 +1,4 @@
-// Rules for failed requests for memory, and for invalid frees.
+// Rules for failed memory requests, and for invalid frees.
 
 #include "diagnose/causes/argument_facts.h"
 #include "diagnose/causes/families.h"

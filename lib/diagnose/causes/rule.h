@@ -57,7 +57,7 @@ bool fits(const Rule& rule, const Symptoms& symptoms, Facts& facts);
 
 bool has_any(std::string_view text, std::initializer_list<std::string_view> parts);
 
-// Whether this is a kernel of NCCL; the names differ between versions of NCCL.
+// Whether this is an NCCL kernel; the names differ between versions of NCCL.
 inline bool is_of_nccl(std::string_view kernel) { return has_any(kernel, {"ncclDevKernel", "ncclKernel", "ncclSym"}); }
 
 }  // namespace cudadiag::causes

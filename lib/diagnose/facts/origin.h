@@ -18,7 +18,7 @@ struct OriginStep {
   session::DeliveredOrigin::Role role = session::DeliveredOrigin::Role::made;
   std::string op;                                 // "aten::remainder.Scalar", "DataLoader"
   std::optional<Number> value{};                  // nullopt if the value was different there, or is unknown
-  std::optional<std::int64_t> batch{}, sample{};  // numbers in a data loader
+  std::optional<std::int64_t> batch{}, sample{};  // index of the batch, and of the sample in the data set
   Location location{};
 };
 

@@ -208,7 +208,7 @@ class RaceBuilder {
     if (from_.one_graph) {
       fix.push_back("make one node depend on the other, or capture both on one stream");
     } else if (dialect.python) {
-      fix.push_back(causes::in_dialect("before this line: let " + b + " wait for " + a +
+      fix.push_back(causes::in_dialect("before this line, let " + b + " wait for " + a +
                                            "{torch:: stream.wait_stream(other), or an event| by an event}",
                                        dialect));
     } else {

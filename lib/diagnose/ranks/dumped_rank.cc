@@ -108,9 +108,9 @@ std::optional<Message> message_of(const FlightCall& call) {
 // end of a call; it has finished if a later call of its group has, because they finish in order.
 std::vector<bool> finished_calls(const FlightDump& dump) {
   std::vector<bool> finished(dump.calls.size());
-  std::set<std::uint32_t> collective_after;                               // groups
-  std::set<std::pair<std::uint32_t, std::uint64_t>> batch;                // groups, and the number of the messages
-  std::set<std::tuple<std::uint32_t, bool, std::int32_t>> message_after;  // groups, direction and peer
+  std::set<std::uint32_t> collective_after;                               // by group
+  std::set<std::pair<std::uint32_t, std::uint64_t>> batch;                // by group and message number
+  std::set<std::tuple<std::uint32_t, bool, std::int32_t>> message_after;  // by group, direction and peer
   for (std::size_t i = dump.calls.size(); i-- > 0;) {
     const FlightCall& call = dump.calls[i];
     const auto message = message_of(call);

@@ -381,7 +381,7 @@ class Matching {
   const session::Session& session_;
   const std::vector<const analyse::Failure*>& failures_;  // one for each finding
   bool passed_ = false;                                   // a rerun for a core dump did not fail
-  std::span<const Assertion> printed_;                    // by the rerun that is evidence for the findings
+  std::span<const Assertion> printed_;                    // printed by the rerun that is evidence for the findings
   const Assertion* told_ = nullptr;
 };
 

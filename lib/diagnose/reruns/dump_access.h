@@ -12,7 +12,7 @@
 
 namespace cudadiag::diagnose {
 
-inline constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 32;  // CUDA never hands out addresses below it
+inline constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 32;  // CUDA never hands out lower addresses
 
 struct LaneAddress {
   std::array<std::uint32_t, 3> block{}, thread{};

@@ -32,8 +32,8 @@ bool ended_badly(const session::Session& session, std::uint32_t pid) {
   return own->second.signal.has_value() || own->second.code.value_or(0) != 0;
 }
 
-// Among lasting uses, and losses that the program did not check, the use whose root came first. Otherwise the first
-// other use, or else the value that the program checked before it failed. Null if there is none.
+// Returns the use whose root came first, among lasting uses and losses that the program did not check. Without these,
+// returns the first other use, or else the value that the program checked before it failed. Null if there is none.
 const Delivery* first_used(const session::Session& session, const session::Process& process) {
   std::set<std::uint64_t> asked;
   for (const Delivery& delivery : process.deliveries) {
@@ -171,7 +171,7 @@ class NonFiniteBuilder {
     const bool line_certain = value_.node.empty() || !finding_.backward->leads || value_.forward_certain;
     finding_.grade = certain && line_certain ? analyse::Grade::proven : analyse::Grade::inferred;
     finding_.because = certain ? "the result of each operator was checked, and no input of this operator contained NaN"
-                               : "no checked operator produced this NaN; it is the first one that was read";
+                               : "no checked operator produced this NaN; it is the first NaN that was read";
     if (value_.role == ValueRole::passed) finding_.because = "the number passed to this operator is NaN";
     finding_.because.add(use_text(value_.used));
     for (const Related& related : finding_.related) {
