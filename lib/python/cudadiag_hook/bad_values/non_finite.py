@@ -257,7 +257,7 @@ def is_parameter(tensor):
 
 
 def settle():
-    """Takes the grades that have arrived, in the order of issue."""
+    """Reads the grades that have arrived, in the order of issue."""
     done, forget = 0, watch.writers.forget
     for value in watch.pending:
         page, slot = value.check

@@ -46,7 +46,7 @@ class Writers:
         self.swept_at = self.SWEPT_AT
 
     def values_in(self, tensor):
-        """The values of which the tensor contains bytes."""
+        """The values that were last written to the tensor's bytes."""
         if not self.storages or not has_storage(tensor):
             return ()
         storage = self.storages.get(tensor.untyped_storage()._cdata)
