@@ -98,7 +98,7 @@ enum Flag : std::uint8_t {
   kReturned = 1,       // EXIT was seen; kResult is valid
   kCaptured = 2,       // issued into a capture: it became a graph node and has no ordinal. An event wait that brought
                        // its stream into the capture has an ordinal, but never entered the stream's queue
-  kContended = 4,      // another thread was inside a call on the same stream, so the queue may have a different order
+  kContended = 4,      // another thread was in a call on the same stream, so the queue may have a different order
   kBlocking = 8,       // the call returned only after the operation had finished
   kSaturated = 16,     // a dimension or size did not fit its field; `errors` has the full number if the call failed
   kMarked = 32,        // a marker was queued directly after it
