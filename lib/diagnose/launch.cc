@@ -39,8 +39,7 @@ void add_kernel(Launch& launch, const std::string& mangled) {
   launch.kernel = mangled.empty() ? "" : base::demangle(mangled);
 }
 
-// Returns nullopt after a graph, which launches kernels too, or if records are lost: any of them may have been of a
-// kernel.
+// Returns nullopt after a graph, which launches kernels too, or if records are lost: any lost record may be a kernel's.
 std::optional<std::uint64_t> kernel_ordinal(const session::ProcessRecord& record, const session::Operation& operation) {
   using wire::operation::Kind;
   if (operation.kernels != 0) return operation.kernels;

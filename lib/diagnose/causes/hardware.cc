@@ -29,7 +29,7 @@ const std::vector<Rule>& hardware_rules() {
        .link = "https://docs.nvidia.com/deploy/xid-errors/index.html"},
       {.id = "memory-contained",
        .codes = {226},
-       .texts = {"the GPU contained a memory error to this process and stopped the process: the hardware is at fault, "
+       .texts = {"the GPU confined a memory error to this process and stopped the process: the hardware is at fault, "
                  "not this line"},
        .fix = {"run again; dmesg (Xid 94) and nvidia-smi -q -d ECC,ROW_REMAPPER show whether the GPU must be reset"},
        .link = "https://docs.nvidia.com/deploy/xid-errors/index.html"},

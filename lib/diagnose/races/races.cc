@@ -279,7 +279,7 @@ bool same_pair(const Finding& a, const Finding& b) {
          x[0].location.nearest().line > 0 && x[1].location.nearest().line > 0;
 }
 
-// Adds each pair of lines once, and keeps the finding with the most known tensors.
+// Adds each pair of lines only once, and keeps the finding with the most known tensors.
 void add(std::vector<Finding>& found, Finding finding) {
   const auto same =
       std::find_if(found.begin(), found.end(), [&](const Finding& other) { return same_pair(finding, other); });
