@@ -18,7 +18,7 @@ class SavedMemory {
   struct Block {
     std::uint64_t address, bytes;
     std::uint64_t from, saved;  // offset and size of the part that is in the block's file
-    std::uint64_t wanted;       // offset of the first byte with a pointer to it
+    std::uint64_t wanted;       // the lowest offset in the block that a pointer refers to
     wire::allocation::Kind kind;
     wire::saved_launch::Reach reach;
     wire::saved_launch::Unsaved unsaved;

@@ -65,7 +65,7 @@ class Watch:
         self.leaves = {}  # weak references to leaf tensors, by id()
         self.latest_item = None  # the value from which the program read its latest number
         self.last_asked = self.last_compared = None  # (root, ordinal of the operator, stack)
-        self.waits = False  # whether to check results on a GPU at once
+        self.waits = False  # whether to wait for the GPU and check its results immediately
 
 
 watch = Watch()
