@@ -41,7 +41,7 @@ class Program {
       wire::store(record, operation::kSite, static_cast<decltype(operation::kSite)::type>(1 + done % 500));
       const auto address = [&] {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
-        // Half of the buffers are divided among the streams. A stream mostly uses its own share.
+        // Each stream uses its own share of the buffers.
         const std::size_t own = (seed >> 33) % (buffers_ / streams_) + stream * (buffers_ / streams_);
         return kBase + own * 4096;
       };

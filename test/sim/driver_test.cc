@@ -1,4 +1,4 @@
-// Start-up, refusals at the call, and the data that the simulated CUPTI passes.
+// Start-up, failures at the call, and the data that the simulated CUPTI passes.
 #include <cuda_runtime_api.h>
 #include <cupti.h>
 #include <dlfcn.h>

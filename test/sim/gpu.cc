@@ -124,7 +124,7 @@ CUresult Gpu::submit(Lock& lock, CUstream_st& stream, Op op) {
   return CUDA_SUCCESS;
 }
 
-// Recording counts as any other action of the stream: it waits for whatever the stream has to wait for.
+// Recording an event counts like any other action of the stream: it waits for whatever the stream has to wait for.
 Dependency Gpu::record(CUstream_st& stream) {
   put_barriers(stream);
   return {stream.shared_from_this(), stream.issued};
@@ -189,7 +189,7 @@ CUresult Gpu::wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>&
     reveal(context);
     return context.error != CUDA_SUCCESS || (last_quiet_ >= quiet && met());
   });
-  // Every operation that this query could make fault has faulted. Those released later wait for another.
+  // Every operation that this query could make fault has faulted. Operations released later wait for another query.
   if (--waiters_ == 0 && quiet != 0) context.asked = 0;
   return context.error;
 }

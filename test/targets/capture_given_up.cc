@@ -1,4 +1,4 @@
-// Correct: queries the stream during a capture, which breaks it, sees that there is no graph, and works without one.
+// Correct: a query of the stream breaks a capture. The program sees that there is no graph, and works without one.
 #include "driver.h"
 
 int main() {

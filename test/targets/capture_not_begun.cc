@@ -1,5 +1,5 @@
 // While one stream captures, the program tries to end a capture on a stream that is not capturing. Then a launch on
-// that stream is bad.
+// that stream fails.
 // Plan: fault kernel=scale nth=1 code=700
 #include "driver.h"
 

@@ -1,4 +1,4 @@
-// Signals arrive during a launch, and their handler asks the driver how much memory is left. Then a launch is bad.
+// Signals arrive during a launch, and their handler asks the driver how much memory is left. Then a launch fails.
 // Plan: fault kernel=scale nth=1 code=700
 #include <signal.h>
 

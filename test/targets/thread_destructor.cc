@@ -1,5 +1,5 @@
 // A library that starts after CUDA keeps a stream for each thread. When the thread ends, the library waits for the
-// stream and destroys it. With an argument, it also has its own context, and it alone sees that a launch was bad.
+// stream and destroys it. With an argument, it also has its own context, and only it sees that a launch failed.
 // Plan: fault kernel=scale nth=1 code=700
 #include <pthread.h>
 

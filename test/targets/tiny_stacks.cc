@@ -1,5 +1,5 @@
-// Threads with the smallest stack that the system allows launch, more of them than the recorder has room for. Then a
-// launch is bad.
+// More threads launch than the recorder has room for, each with the smallest stack that the system allows. Then a
+// launch fails.
 // Plan: fault kernel=scale nth=4001 code=700
 #include <limits.h>
 #include <pthread.h>

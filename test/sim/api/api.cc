@@ -57,13 +57,14 @@ const char* make_own_page() {
   return static_cast<const char*>(page);
 }
 
-// CUDA does not survive fork: the child's calls are refused, and no lock is taken.
+// CUDA does not survive fork: the child's calls fail, and no lock is taken.
 bool forked() {
   const char* page = own_page;
   return page != nullptr && *page == 0;
 }
 
-// Meanwhile, this thread is inside a call of its own. The time is limited, so that the test fails instead of hanging.
+// Waits for another thread's call to end, while this thread is inside a call. The time is limited, so that the test
+// fails instead of hanging.
 void wait_for_another_thread() {
   const auto latest = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   const std::uint32_t before = calls_ended;

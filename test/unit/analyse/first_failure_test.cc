@@ -373,7 +373,7 @@ struct StaleGraph {
     freed.kind = wire::allocation::Kind::device;
     record.stale_pointers.push_back({launch.serial, 0, 1, 8, 0x5010, 7, true});
   }
-  // Gives its kernel a parameter of that many bytes, which begins with the word.
+  // Gives the operation's kernel a parameter of `bytes` bytes, which begins with `word`.
   void give(std::size_t operation, std::uint64_t word, std::size_t bytes) {
     session::Arguments& arguments = picture.process.record.arguments.emplace_back();
     arguments.serial = picture.process.record.operations[operation].serial;

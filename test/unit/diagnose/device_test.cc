@@ -360,7 +360,7 @@ TEST_CASE("a dump that does not match leaves several candidates unchanged") {
   CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 700, Grade::inferred, [](Recorded& recorded) {
     recorded.session.manifest.passes.back().rewritten = {"/tmp/cases/train.py"};
   })));
-  // The same kernel, but with another grid.
+  // The same kernel, but with a different grid.
   const diagnose::Finding finding = answer("load.nvcudmp.gz", 700, Grade::inferred, [](Recorded& recorded) {
     recorded.session.processes[0].record.functions[1] = "_Z8far_loadPi";
   });

@@ -35,7 +35,8 @@ std::shared_ptr<const sass::ByteRanges> code_of(const std::string& kernel) {
   return std::make_shared<const sass::ByteRanges>(all.substr(begin, end - begin), sass::ParameterBank{0x210, 16});
 }
 
-// Two non-blocking streams and a buffer. Function 1 is `part`; the code of all others is unknown. All of them write.
+// A process with two non-blocking streams and a buffer. Function 1 is `part`; the code of all other functions is
+// unknown. All of them write.
 struct Process {
   explicit Process(Memories kind = Memories::device) {
     for (std::size_t i = 0; i < 2; ++i) {

@@ -30,7 +30,7 @@ def without_repeats(pairs):
 
 PRINT_SAMPLES = sys.argv.pop(1)
 SCHEMA = json.loads(pathlib.Path(sys.argv.pop(1)).read_text(), object_pairs_hook=without_repeats)
-# Older releases do not support the schema's own dialect, but an older one, which the schema also follows.
+# Older releases support only an older dialect than the schema's, but the schema is valid in both.
 VALIDATOR = jsonschema.validators.validator_for(SCHEMA, default=jsonschema.Draft7Validator)(SCHEMA)
 SAMPLES = [json.loads(line) for line in subprocess.check_output([PRINT_SAMPLES]).splitlines()]
 

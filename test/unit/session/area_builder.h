@@ -169,7 +169,7 @@ class AreaBuilder {
 
   AreaShape shape_;
   std::uint64_t offsets_[wire::area::kRegions] = {};
-  std::vector<std::uint64_t> words_;  // words, so that the area is aligned like a mapping
+  std::vector<std::uint64_t> words_;  // of 8 bytes, so that the area is aligned like a mapping
   std::uint64_t intern_used_ = 0;
   std::uint32_t strings_ = 0;
 };

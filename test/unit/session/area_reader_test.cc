@@ -220,7 +220,8 @@ TEST_CASE("a graph is assembled from its pieces") {
   area.entry(Tag::site, 0, {0, 0, 1, 1});
   area.entry(Tag::graph, 0, {1, 3, 1, 0});
   area.entry(Tag::graph, 0, {0, 0, 0, 0});
-  // A kernel of grid 5,6,7 and block 8,9,10 with 11 bytes; the node that contains the child graph; a memset in that.
+  // A kernel of grid 5,6,7 and block 8,9,10 with 11 bytes; the node that contains the child graph; a memset in that
+  // graph.
   area.entry(Tag::graph_nodes, 2, {1, 0, 1, 1, 5, 6 | 7 << 16, 8 | 9 << 16, 10, 11, 0, 1, 0, 0, 0, 0, 4 << 16, 0, 0});
   area.entry(Tag::graph_nodes, 1, {1, 2, 0, 0, 0, 0, 0, 2 << 16, 0, 2});
   area.entry(Tag::graph_edges, 1, {1, 0, 0, 1});

@@ -372,7 +372,7 @@ TEST_CASE("calls with unknown lines differ only by what they launch") {
 }
 
 TEST_CASE("a rank that waits in a collective is not missing, and if no rank waits in it, none is missing") {
-  // Two of the ranks have one more collective in their own group, which the rings no longer contain.
+  // Two of the ranks have one more collective, in their own group. The rings no longer contain it.
   std::vector<Rank> ranks;
   for (int rank = 0; rank < 4; ++rank) {
     Rank& made = ranks.emplace_back(rank);

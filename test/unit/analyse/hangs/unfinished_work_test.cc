@@ -146,7 +146,7 @@ TEST_CASE("a wait whose call overlapped with another thread's recording of the e
   auto& operations = run.process.record.operations;
   run.issue(first);
   run.issue(second, op::Kind::event_wait, op::kMarked, 0xe0);
-  auto& record = run.issue(first, op::Kind::event_record, 0, 0xe0);  // a later call, but perhaps the first effect
+  auto& record = run.issue(first, op::Kind::event_record, 0, 0xe0);  // called later, but may take effect earlier
   record.thread = 1;
   record.serial = run.process.record.threads[1].published = 1;
   --run.process.record.threads[0].published;
