@@ -1,4 +1,4 @@
-// Exceptions and longjmp leave frames, again and again, between and after calls that fail. Then a launch fails.
+// Exceptions and longjmp unwind frames, again and again, between and after calls that fail. Then a launch fails.
 // Plan: fault kernel=scale nth=2001 code=700
 #include <csetjmp>
 #include <stdexcept>

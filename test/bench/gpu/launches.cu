@@ -65,8 +65,8 @@ void print_ratio(std::vector<double> all) {
   printf("ratio %.4f %.4f %.4f\n", all[all.size() / 2], all[low], all[high]);
 }
 
-// The ratios of neighbouring rounds, with a subscriber's callbacks or the wrappers to without. Each stream has its own
-// thread.
+// The ratios of neighbouring rounds: the time with a subscriber's callbacks or the wrappers, divided by the time
+// without them. Each stream has its own thread.
 template <typename F>
 std::vector<double> switched_ratios(const std::vector<cudaStream_t>& streams, int batch, F call) {
   auto callbacks = reinterpret_cast<void (*)(std::uint32_t)>(dlsym(RTLD_DEFAULT, "switch_callbacks"));

@@ -84,7 +84,8 @@ def interval(values):
 
 
 def switched_ratio(step, pairs):
-    """The ratios of neighbouring steps, with a subscriber's callbacks or the wrappers to without."""
+    """The ratios of neighbouring steps: the time with a subscriber's callbacks or the wrappers, divided by the time
+    without."""
     switch = ctypes.CDLL(None).switch_callbacks  # from the preloaded library
     ratios = []
     for _ in range(pairs):

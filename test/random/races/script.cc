@@ -34,8 +34,8 @@ void CUDA_CB nothing_of(CUstream, CUresult, void*) {}
 
 void* host(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
-// "now": in the default stream of the program, which is the thread's own if the call is the variant for per-thread
-// streams.
+// For the steps that end in "_now": uses the program's default stream, which is the thread's own in the per-thread
+// variant of the call.
 #define NOW(call, ...) (own ? call##_ptds(__VA_ARGS__) : call(__VA_ARGS__))
 #define PLACE(n)                                                                       \
   case n:                                                                              \

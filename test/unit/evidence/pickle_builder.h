@@ -1,4 +1,4 @@
-// Writes pickles as PyTorch's C++ pickler does, and broken ones.
+// Writes pickles as PyTorch's C++ pickler does, and also damaged ones.
 #pragma once
 
 #include <cstdint>

@@ -62,7 +62,7 @@ struct Process {
     wire::store(record, race::kWord2, std::uint64_t{wire::stream::kNonBlocking});
     hand();
   }
-  // From now on, the entry belongs to a later stream.
+  // Makes the entry belong to a later stream.
   void later_stream(std::uint32_t index) { wire::store(area.stream(index), wire::stream::kCreated, ticks + 1000); }
   void made(std::uint64_t address, std::uint64_t size, wire::allocation::Kind kind = wire::allocation::Kind::none,
             std::uint32_t stream = operation::kNoStream) {

@@ -34,7 +34,7 @@ TEST_CASE("the same error at a different instruction is a different failure") {
   CHECK(outcome_of("launching\nresult 700\n", false, at("_Z5scalePff", 0x90)) == Outcome::as_it_did);
   CHECK(outcome_of("launching\nresult 700\n", false, at("_Z5scalePff", 0xa0)) == Outcome::otherwise);
   CHECK(outcome_of("launching\nresult 700\n", false, at("_Z4fillPf", 0x90)) == Outcome::otherwise);
-  // The driver ended the process after its dump.
+  // The driver ended the process after it had written its dump.
   CHECK(outcome_of("launching\n", false, at("_Z5scalePff", 0x90)) == Outcome::as_it_did);
 }
 

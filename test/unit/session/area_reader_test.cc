@@ -150,7 +150,7 @@ TEST_CASE("an ordinal without a record between others is not an operation yet, e
   CHECK(met.given_between(0, 1) == 1);
   CHECK(met.given_between(2, 3) == 1);
   CHECK(met.given_between(3, 3) == 0);
-  // An operation that began while no other thread was in a call, or a marker, proves that everything before it was
+  // A marker, or an operation that began while no other thread was in a call, proves that everything before it was
   // queued.
   std::byte* newest = area.ring(0, 1);
   wire::store(newest, wire::operation::kFlags, std::uint8_t{wire::operation::kReturned});
