@@ -5,8 +5,8 @@ import os
 
 NOT_INITIALIZED = 3
 DEINITIALIZED = 4
-# Errors after which every call fails until the process ends. cuda.h says of them: "the process must be terminated".
-STICKY = {214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 720, 721}
+# Errors after which the context is lost, as in lib/wire/error.h.
+STICKY = {214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911}
 
 
 def _loaded_driver():
